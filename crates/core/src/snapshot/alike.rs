@@ -24,6 +24,7 @@ const CLOSER: f64 = 2.0;
 /// Element of a group, with the texts that could tell it from the others, the best first.
 struct AlikeItem<'a> {
     key: NodeKey,
+    item: &'a Item,
     texts: Vec<&'a str>,
     /// Names of other groups that are in the row of this element, for want of a better text.
     repeated: Vec<&'a str>,
@@ -42,9 +43,11 @@ struct AlikeSearch<'a> {
 pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMap<NodeKey, &'a str> {
     let repeated: HashSet<_> = groups.iter().map(|(_, name)| *name).collect();
     let mut found = HashMap::new();
+    let mut looks = MAX_LOOKS;
     for group in groups.iter().take(MAX_LOOKS / size(items).max(1)) {
         let mut members = Vec::new();
-        AlikeSearch { group: *group, repeated: &repeated }.add_members(items, &mut members);
+        let search = AlikeSearch { group: *group, repeated: &repeated };
+        search.add_members(items, &mut members);
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for member in &members {
             for text in member.texts.iter().chain(&member.repeated).copied().collect::<HashSet<_>>() {
@@ -52,16 +55,21 @@ pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMa
             }
         }
         let is_own = |text: &&str| counts.get(text) == Some(&1);
-        for AlikeItem { key, texts, repeated } in members {
-            let mut own = texts.into_iter().filter(is_own).peekable();
-            let first = own.peek().copied();
-            let best = own.find(|text| text.chars().any(char::is_alphabetic)).or(first);
-            if let Some(text) = best.or_else(|| repeated.into_iter().find(is_own)) {
-                found.insert(key, text);
-            }
+        let placed: Vec<_> = members.iter().map(|member| (member.key, member.item)).collect();
+        for AlikeItem { key, texts, repeated, .. } in members {
+            let own = best(texts.into_iter().filter(is_own)).or_else(|| repeated.into_iter().find(is_own));
+            found.extend(own.map(|text| (key, text)));
         }
+        search.add_lines(items, &placed, &mut looks, &mut found);
     }
     found
+}
+
+/// Returns the first text with a letter, or the first one.
+fn best<'a>(texts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut texts = texts.peekable();
+    let first = texts.peek().copied();
+    texts.find(|text| text.chars().any(char::is_alphabetic)).or(first)
 }
 
 /// Returns the number of items.
@@ -97,8 +105,8 @@ impl AlikeSearch<'_> {
             counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(place, _)| place).collect();
         let is_single = |place: usize| counts.get(place) == Some(&1);
         let own = |place| {
-            let own = if is_single(place) { slice(items, place, place + 1) } else { &[] };
-            let (texts, repeated) = self.read(own);
+            let (texts, repeated) =
+                if is_single(place) { self.around(items, place) } else { <(Vec<_>, Vec<_>)>::default() };
             (Some(texts).filter(|texts| !texts.is_empty() && texts.len() <= MAX_TEXTS), repeated)
         };
         let own: Vec<_> = places.iter().copied().map(own).collect();
@@ -113,7 +121,7 @@ impl AlikeSearch<'_> {
             let beside = beside.filter(|text| !self.repeated.contains(text));
             let link = if own.is_none() { self.link_in_line(around, at) } else { None };
             let texts = beside.into_iter().chain(link).chain(own.unwrap_or(card)).collect();
-            members.push(AlikeItem { key, texts, repeated });
+            members.push(AlikeItem { key, item: member, texts, repeated });
         }
         total
     }
@@ -132,6 +140,76 @@ impl AlikeSearch<'_> {
         links.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(link, _)| link.name.as_str())
     }
 
+    /// Adds the text that is in the line of each member that has none yet, and of no other member: a grid may have each column, or those
+    /// that stay in view, in an element of its own. It is looked for in the smallest part of the page that has all members and such a text.
+    fn add_lines<'a>(
+        &self,
+        items: &'a [Item],
+        members: &[(NodeKey, &Item)],
+        looks: &mut usize,
+        found: &mut HashMap<NodeKey, &'a str>,
+    ) {
+        if members.iter().all(|(key, _)| found.contains_key(key)) {
+            return;
+        }
+        let mut parts = vec![items];
+        while let Some(part) = parts.last().and_then(|part| self.part_of_all(part, members.len())) {
+            parts.push(part);
+        }
+        for part in parts.into_iter().rev() {
+            let mut texts = Vec::new();
+            self.add_placed(part, &mut texts);
+            *looks = looks.saturating_sub(texts.len() * members.len());
+            if *looks == 0 {
+                return;
+            }
+            let lines: Vec<_> = members.iter().map(|(_, member)| in_line(member, &texts)).collect();
+            let mut counts: HashMap<&str, usize> = HashMap::new();
+            for text in lines.iter().flat_map(|line| line.iter().map(|text| text.name).collect::<HashSet<_>>()) {
+                *counts.entry(text).or_default() += 1;
+            }
+            let is_own = |text: &&TextInLine<'_>| counts.get(text.name) == Some(&1);
+            // The column that tells most of them is the one that people go by.
+            let mut columns: HashMap<i64, usize> = HashMap::new();
+            for text in lines.iter().flatten().filter(is_own) {
+                *columns.entry(text.column).or_default() += 1;
+            }
+            let before = found.len();
+            for ((key, _), line) in members.iter().zip(&lines) {
+                let told = |text: &TextInLine<'_>| columns.get(&text.column).copied().unwrap_or_default();
+                let most = line.iter().filter(is_own).map(told).max();
+                let own = line.iter().filter(is_own).filter(|text| Some(told(text)) == most).map(|text| text.name);
+                if let Some(text) = best(own) {
+                    found.entry(*key).or_insert(text);
+                }
+            }
+            if found.len() > before {
+                return;
+            }
+        }
+    }
+
+    /// Returns what is in the item that has this many members in it, if there is one.
+    fn part_of_all<'a>(&self, items: &'a [Item], count: usize) -> Option<&'a [Item]> {
+        let part = items.iter().find(|item| !self.is_member(item) && self.count(&item.children) == count)?;
+        Some(&part.children)
+    }
+
+    fn count(&self, items: &[Item]) -> usize {
+        items.iter().map(|item| usize::from(self.is_member(item)) + self.count(&item.children)).sum()
+    }
+
+    /// Adds the texts that could tell a member from the others, and whose places are known.
+    fn add_placed<'a>(&self, items: &'a [Item], texts: &mut Vec<&'a Item>) {
+        for item in items {
+            let is_text = item.name.chars().any(char::is_alphanumeric) && !self.repeated.contains(item.name.as_str());
+            if item.layout.is_some() && is_text && !self.is_member(item) {
+                texts.push(item);
+            }
+            self.add_placed(&item.children, texts);
+        }
+    }
+
     /// Returns the texts around members that have none in them, for each place of a member: those before it, or those after it if that is
     /// where they belong. Where no such member is next to it, the nearest ones are taken, as many as are between two of them.
     fn cards<'a>(&self, items: &'a [Item], places: &[usize], is_flat: &[bool]) -> Vec<Vec<&'a str>> {
@@ -141,6 +219,10 @@ impl AlikeSearch<'_> {
             .filter_map(|number| Some((places.get(number - 1).copied()?, places.get(number).copied()?)))
             .collect();
         let between: Vec<_> = pairs.iter().map(|(before, place)| slice(items, before + 1, *place)).collect();
+        if !between.is_empty() && between.iter().all(|items| self.texts(items).is_empty()) {
+            // A column of members has nothing around each of them.
+            return vec![Vec::new(); places.len()];
+        }
         let length =
             between.iter().map(|items| self.texts(items).len()).filter(|length| *length > 0).min().unwrap_or(1);
         let gap = between.iter().map(|items| items.len()).filter(|length| *length > 0).min().unwrap_or(1);
@@ -149,7 +231,8 @@ impl AlikeSearch<'_> {
             let has_texts = |first, end| !self.texts(slice(items, first, end)).is_empty();
             let is_after = has_texts(last + 1, last + 1 + gap);
             let is_before = has_texts(first.saturating_sub(gap), first);
-            Some(is_after && (!is_before || self.is_followed(items, &pairs)))
+            let (followed, led) = self.count_closer(items, &pairs);
+            Some(is_after && if is_before { followed * 2 > pairs.len() } else { led * 2 <= pairs.len() })
         };
         let is_followed = is_followed().unwrap_or_default();
         let card = |(number, place): (usize, usize)| {
@@ -175,16 +258,21 @@ impl AlikeSearch<'_> {
         places.iter().copied().enumerate().map(card).collect()
     }
 
-    /// Returns true if most members are closer to what follows them than to what is before them.
-    fn is_followed(&self, items: &[Item], pairs: &[(usize, usize)]) -> bool {
+    /// Returns the number of pairs of members between which a text is closer to the first one, and the number of those where one is closer to
+    /// the second.
+    fn count_closer(&self, items: &[Item], pairs: &[(usize, usize)]) -> (usize, usize) {
         let is_text = |item: &&Item| !self.texts(std::slice::from_ref(*item)).is_empty();
-        let followed = pairs.iter().filter(|(before, after)| {
+        let distances = pairs.iter().filter_map(|(before, after)| {
             let between = slice(items, before + 1, *after);
-            let to_first = distance(items.get(*before), between.iter().find(is_text));
-            let to_last = distance(items.get(*after), between.iter().rev().find(is_text));
-            to_first.zip(to_last).is_some_and(|(first, last)| first + CLOSER < last)
+            let to_first = distance(items.get(*before), between.iter().find(is_text))?;
+            let to_last = distance(items.get(*after), between.iter().rev().find(is_text))?;
+            Some((to_first, to_last))
         });
-        followed.count() * 2 > pairs.len()
+        distances.fold((0, 0), |(first, last), (to_first, to_last)| {
+            let is_first = to_first + CLOSER < to_last;
+            let is_last = to_last + CLOSER < to_first;
+            (first + usize::from(is_first), last + usize::from(is_last))
+        })
     }
 
     /// Returns the texts of items, and then the names of elements that are like no others, as far as they may be needed.
@@ -199,6 +287,20 @@ impl AlikeSearch<'_> {
         let Texts { mut read, mut names, repeated } = texts;
         read.append(&mut names);
         (read, repeated)
+    }
+
+    /// Returns these of the item at a place, which has one member in it: what is closer around the member comes first.
+    fn around<'a>(&self, items: &'a [Item], place: usize) -> (Vec<&'a str>, Vec<&'a str>) {
+        let Some(item) = items.get(place) else { return <(Vec<_>, Vec<_>)>::default() };
+        let inner = (0..item.children.len()).find(|inner| self.find(&item.children, *inner).is_some());
+        let inner = inner.filter(|_| !self.is_member(item));
+        let (mut texts, mut repeated) = inner.map(|inner| self.around(&item.children, inner)).unwrap_or_default();
+        if texts.len() <= MAX_TEXTS {
+            let (others, all_repeated) = self.read(slice(items, place, place + 1));
+            texts.extend(others.into_iter().filter(|text| !texts.contains(text)).collect::<Vec<_>>());
+            repeated = all_repeated;
+        }
+        (texts, repeated)
     }
 
     fn add_texts<'a>(&self, items: &'a [Item], texts: &mut Texts<'a>) {
@@ -243,6 +345,32 @@ fn distance(one: Option<&Item>, other: Option<&Item>) -> Option<f64> {
     Some(between + gap.hypot(one.y + one.height / 2.0 - other.y - other.height / 2.0))
 }
 
+/// Text in the line of a member.
+struct TextInLine<'a> {
+    name: &'a str,
+    /// Left edge of its box, in CSS pixels.
+    column: i64,
+}
+
+/// Returns the texts that are in the line of an item, those that are closer first.
+fn in_line<'a>(item: &Item, texts: &[&'a Item]) -> Vec<TextInLine<'a>> {
+    let in_line = texts.iter().filter_map(|text| {
+        let distance = distance(Some(item), Some(text)).filter(|distance| *distance < OTHER_LINE)?;
+        let (one, other) = (item.layout.as_ref()?, text.layout.as_ref()?);
+        let offset = (one.y + one.height / 2.0 - other.y - other.height / 2.0).abs();
+        let text = TextInLine { name: &text.name, column: pixels(other.x) };
+        (offset * 2.0 <= one.height.max(other.height)).then_some((distance, text))
+    });
+    let mut in_line: Vec<_> = in_line.collect();
+    in_line.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    in_line.into_iter().map(|(_, text)| text).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a place on a page is far from the limits")]
+const fn pixels(place: f64) -> i64 {
+    place.round() as i64
+}
+
 /// Roles of tables.
 pub(super) const TABLES: &[&str] = &["grid", "table", "treegrid"];
 
@@ -261,7 +389,7 @@ fn add_tables(items: &[Item], found: &mut HashMap<NodeKey, String>) {
         if TABLES.contains(&item.role.as_str()) {
             let mut rows = Vec::new();
             add_rows(&item.children, &mut rows);
-            add_heads(&rows, found);
+            add_heads(&join_rows(&rows), found);
         }
         add_tables(&item.children, found);
     }
@@ -274,8 +402,44 @@ fn add_rows<'a>(items: &'a [Item], rows: &mut Vec<&'a Item>) {
     }
 }
 
-fn add_heads(rows: &[&Item], found: &mut HashMap<NodeKey, String>) {
-    let is_head = |row: &&&Item| row.children.iter().any(|cell| cell.role == "columnheader");
+/// Returns the cells of each row, from left to right: a grid may have those of the columns that stay in view in rows of their own, beside
+/// the others.
+fn join_rows<'a>(rows: &[&'a Item]) -> Vec<Vec<&'a Item>> {
+    let mut joined: Vec<Vec<&Item>> = Vec::new();
+    let mut places: HashMap<(i64, i64), usize> = HashMap::new();
+    for row in rows {
+        let cells: Vec<_> = row.children.iter().filter(|cell| CELLS.contains(&cell.role.as_str())).collect();
+        let place = cells.first().and_then(|cell| cell.layout.as_ref());
+        let place = place.map(|layout| (pixels(layout.y), pixels(layout.height)));
+        let beside = place.and_then(|place| places.get(&place)).and_then(|at| joined.get_mut(*at));
+        if let Some(others) = beside.filter(|others| are_apart(others, &cells)) {
+            others.extend(cells);
+            others.sort_by(|one, other| left(one).total_cmp(&left(other)));
+        } else {
+            places.extend(place.map(|place| (place, joined.len())));
+            joined.push(cells);
+        }
+    }
+    joined
+}
+
+/// Returns true if no cell of a row is over one of another row.
+fn are_apart(row: &[&Item], other: &[&Item]) -> bool {
+    let ends = |cells: &[&Item]| {
+        let right = |cell: &&Item| cell.layout.as_ref().map_or(f64::INFINITY, |layout| layout.x + layout.width);
+        let first = cells.iter().map(|cell| left(cell)).fold(f64::INFINITY, f64::min);
+        (first, cells.iter().map(right).fold(f64::NEG_INFINITY, f64::max))
+    };
+    let ((first, last), (other_first, other_last)) = (ends(row), ends(other));
+    last <= other_first + CLOSER || other_last <= first + CLOSER
+}
+
+fn left(cell: &Item) -> f64 {
+    cell.layout.as_ref().map_or(f64::NEG_INFINITY, |layout| layout.x)
+}
+
+fn add_heads(rows: &[Vec<&Item>], found: &mut HashMap<NodeKey, String>) {
+    let is_head = |row: &&Vec<&Item>| row.iter().any(|cell| cell.role == "columnheader");
     let Some(head) = rows.iter().find(is_head) else { return };
     let heads: HashMap<usize, &str> = columns(head).map(|(column, cell)| (column, text(cell))).collect();
     let labels: Vec<Vec<&str>> = rows.iter().map(|row| labels(row)).collect();
@@ -297,20 +461,19 @@ fn add_heads(rows: &[&Item], found: &mut HashMap<NodeKey, String>) {
 }
 
 /// Returns the texts of the cells of a row that are no heads.
-fn labels(row: &Item) -> Vec<&str> {
+fn labels<'a>(row: &[&'a Item]) -> Vec<&'a str> {
     let cells = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
     cells.map(text).filter(|text| text.chars().any(char::is_alphanumeric)).collect()
 }
 
 /// Returns the cells of a row with the number of the column that each begins in.
-fn columns(row: &Item) -> impl Iterator<Item = (usize, &Item)> {
-    let cells = row.children.iter().filter(|cell| CELLS.contains(&cell.role.as_str()));
-    cells
+fn columns<'a>(row: &[&'a Item]) -> impl Iterator<Item = (usize, &'a Item)> {
+    row.iter()
         .scan(0, |next, cell| {
             let column = *next;
             let span = cell.states.iter().find(|(name, _)| *name == "colspan").and_then(|(_, span)| span.as_u64());
             *next += span.and_then(|span| usize::try_from(span).ok()).unwrap_or(1).min(MAX_COLUMNS);
-            Some((column, cell))
+            Some((column, *cell))
         })
         .take_while(|(column, _)| *column < MAX_COLUMNS)
 }
@@ -467,6 +630,32 @@ mod tests {
         let found = heads(&[table]);
         let near = |node| found.get(&NodeKey { part: 0, document: 0, node }).map(String::as_str);
         assert_eq!([1, 2, 3, 4].map(near), [Some("Ann Pick"), Some("Ann Act"), Some("Bob Pick"), Some("Bob Act")]);
+    }
+
+    #[test]
+    fn columns_that_stay_in_view_belong_to_the_rows_beside_them() {
+        let at = |item: Item, x: f64, y: f64| Item {
+            layout: Some(Layout { x, y, width: 50.0, height: 20.0, ..Layout::default() }),
+            ..item
+        };
+        let act = |node| Item { name: "Edit".to_owned(), ..field(node).remove(0) };
+        let heads_at = |name: &str, x| row(vec![at(cell("columnheader", name, 1, Vec::new()), x, 0.0)]);
+        let right = |node, x, y| row(vec![at(cell("cell", "", 1, vec![act(node)]), x, y)]);
+        let left = |name: &str, y| row(vec![at(cell("cell", name, 1, Vec::new()), 0.0, y)]);
+        let near = |x: f64| {
+            let rows = vec![
+                heads_at("Name", 0.0),
+                heads_at("Act", x),
+                right(1, x, 20.0),
+                right(2, x, 40.0),
+                left("Ann", 20.0),
+                left("Bob", 40.0),
+            ];
+            let found = heads(&[Item { children: rows, ..Item::new("grid", "") }]);
+            [1, 2].map(|node| found.get(&NodeKey { part: 0, document: 0, node }).cloned().unwrap_or_default())
+        };
+        assert_eq!(near(50.0), ["Ann Act", "Bob Act"]);
+        assert_eq!(near(20.0), ["Edit Name", "Edit Name"].map(|_| "Name".to_owned()), "control: a copy over them");
     }
 
     #[test]

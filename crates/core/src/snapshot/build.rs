@@ -249,7 +249,7 @@ impl Nodes<'_> {
         }
         item.is_behind = is_behind;
         item.is_modal = self.says_modal(node);
-        item.layout = node.layout.clone().filter(|_| reason.is_some());
+        item.layout = node.layout.clone().filter(|_| reason.is_some() || is_cell);
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);
         }
@@ -371,7 +371,7 @@ impl Nodes<'_> {
     fn text(&self, position: usize, node: &CapturedNode) -> Vec<Item> {
         let facts = self.facts(position);
         // Chromium ignores a text that is a part of a name, such as that of a label.
-        let is_ignored = self.is_ignored(node);
+        let is_ignored = self.is_ignored(node) && (!facts.is_aria_hidden || facts.is_in_control || facts.is_in_label);
         let is_shown = node.layout.is_some() && (facts.is_visible || node.text.trim().is_empty()) && !is_ignored;
         if !is_shown || facts.is_in_select || (self.has_icons && self.is_icon_of_text(node)) {
             return Vec::new();

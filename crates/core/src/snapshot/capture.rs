@@ -73,6 +73,8 @@ pub struct Document {
 pub(super) struct CapturedNode {
     /// Position of the parent, which precedes the node.
     pub(super) parent: Option<usize>,
+    /// Position of the element whose shadow tree the node belongs to, if it does to one.
+    pub(super) host: Option<usize>,
     pub(super) is_element: bool,
     pub(super) is_text: bool,
     /// Name of the element in lower case.
@@ -157,6 +159,7 @@ struct RawNodes {
     option_selected: Rare,
     content_document_index: Rare,
     is_clickable: Rare,
+    shadow_root_type: Rare,
 }
 
 /// Property that few nodes have.
@@ -242,8 +245,9 @@ impl Document {
     }
 
     /// Returns the positions of elements by the value of their attribute `id`.
-    pub(super) fn ids(&self) -> HashMap<&str, usize> {
-        let id = |(position, node)| self.attribute(node, "id").map(|id| (id, position));
+    pub(super) fn ids(&self) -> HashMap<(Option<usize>, &str), usize> {
+        let id =
+            |(position, node): (usize, &CapturedNode)| self.attribute(node, "id").map(|id| ((node.host, id), position));
         // The first element with an id is the one that labels mean.
         self.nodes.iter().enumerate().rev().filter_map(id).collect()
     }
@@ -279,6 +283,7 @@ impl RawDocument {
         raw.option_selected.for_each(&mut nodes, |node, _| node.is_selected = true);
         raw.is_clickable.for_each(&mut nodes, |node, _| node.input.is_clickable = true);
         raw.content_document_index.for_each(&mut nodes, |node, value| node.content = usize::try_from(value).ok());
+        add_hosts(&mut nodes, &raw.shadow_root_type);
         let layout = self.layout;
         for (position, index) in layout.node_index.iter().enumerate() {
             let Some(node) = nodes.get_mut(*index) else { continue };
@@ -346,6 +351,27 @@ impl RawDocument {
             nodes,
             size: (self.content_width, self.content_height),
             strings: strings.clone(),
+        }
+    }
+}
+
+/// Notes the hosts of the shadow trees that nodes belong to. What is in a slot belongs to the tree of the slot's host, and what is in a custom
+/// element to its own one.
+fn add_hosts(nodes: &mut [CapturedNode], shadow_root_type: &Rare) {
+    let in_shadow: HashSet<usize> = shadow_root_type.index.iter().copied().collect();
+    for position in 0..nodes.len() {
+        let of = |at: usize| nodes.get(at);
+        let parent = of(position).and_then(|node| node.parent);
+        let (Some(at), true) = (parent, in_shadow.contains(&position)) else { continue };
+        let Some(around) = of(at) else { continue };
+        let is_host = around.tag.contains('-') || !in_shadow.contains(&at);
+        let host = match around.host {
+            Some(host) if around.tag == "slot" => of(host).and_then(|host| host.host),
+            _ if is_host => Some(at),
+            host => host,
+        };
+        if let Some(node) = nodes.get_mut(position) {
+            node.host = host;
         }
     }
 }

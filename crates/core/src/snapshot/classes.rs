@@ -3,7 +3,7 @@
 /// Words in the class of one of several elements that a page shows as the one that is chosen.
 const CHOSEN: &[&str] = &["active", "selected", "current"];
 
-/// What the words of a class say about an element.
+/// State of the elements of a class, as its words tell it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClassWords {
     /// True if it is the chosen one of several.

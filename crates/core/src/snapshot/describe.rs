@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::accessibility::Accessible;
 use super::alike::TABLES;
 use super::capture::{CapturedNode, SHAPES, hex};
+use super::classes::ClassWords;
 use super::fields::States;
 use super::item::{CELLS, collapse, cut, cut_words};
 use super::nodes::{CHOICES, Nodes, is_icon, is_on};
@@ -81,7 +82,43 @@ const ROLES: &[(&str, &str)] = &[
 const COLORED: &[&str] = &[CLICKABLE, "button", "cell", "gridcell", "listitem", "option", "radio"];
 
 /// Roles of elements that are named by their content.
-const NAMED_BY_CONTENT: &[&str] = &["button", "link"];
+const NAMED_BY_CONTENT: &[&str] = &[
+    "button",
+    "checkbox",
+    "link",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "option",
+    "radio",
+    "switch",
+    "tab",
+    "treeitem",
+];
+
+/// Roles that authors give to elements, and that count where the accessibility tree leaves an element out.
+const AUTHORED: &[&str] = &[
+    "button",
+    "checkbox",
+    "columnheader",
+    "combobox",
+    "gridcell",
+    "link",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "option",
+    "radio",
+    "row",
+    "rowheader",
+    "searchbox",
+    "slider",
+    "spinbutton",
+    "switch",
+    "tab",
+    "textbox",
+    "treeitem",
+];
 
 /// Roles of elements that are named by the tooltip of what is in them, if there is no text.
 const NAMED_BY_TOOLTIP: &[&str] = &[
@@ -96,9 +133,6 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
     "switch",
     "tab",
 ];
-
-/// Words in the class of one of several elements that a page shows as the one that is chosen.
-const CHOSEN: &[&str] = &["active", "selected", "current"];
 
 /// Number of nodes in what is around an element that are searched for others like it.
 const MAX_BESIDE: usize = 300;
@@ -127,6 +161,9 @@ const MAX_AROUND: usize = 4;
 /// Maximum length of a message about a field, in characters.
 const MAX_MESSAGE: usize = 200;
 
+/// Maximum number of elements that say together what is wrong with a field.
+const MAX_MESSAGES: usize = 8;
+
 /// Maximum length of a hint, in characters.
 const MAX_HINT: usize = 60;
 
@@ -139,7 +176,21 @@ impl Nodes<'_> {
         }
         let has_role =
             role.chars().all(|c| c.is_ascii_lowercase()) && !matches!(role, "" | "generic" | "none" | "presentation");
-        if has_role { role } else { self.role_of_tag(node) }
+        if has_role {
+            return role;
+        }
+        let of_tag = self.role_of_tag(node);
+        let authored = || self.authored_role(node).filter(|_| of_tag == "generic");
+        authored().unwrap_or(of_tag)
+    }
+
+    /// Returns the role that its author gives an element of what is hidden from the accessibility tree alone.
+    fn authored_role(&self, node: &CapturedNode) -> Option<&'static str> {
+        if self.accessible(node).is_some() || !self.is_ignored(node) {
+            return None;
+        }
+        let role = self.document.attribute(node, "role")?.split_ascii_whitespace().next()?;
+        AUTHORED.iter().copied().find(|known| *known == role)
     }
 
     /// Returns the role of an element that has none in the accessibility tree.
@@ -184,7 +235,8 @@ impl Nodes<'_> {
         let name = accessible.filter(has_own).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
         let label = || Some(self.label_text(position)).filter(|label| !label.is_empty());
         let content = || {
-            let is_named_by_content = NAMED_BY_CONTENT.contains(&self.role_of_tag(node)) && node.tag != "input";
+            let role = self.authored_role(node).unwrap_or(self.role_of_tag(node));
+            let is_named_by_content = NAMED_BY_CONTENT.contains(&role) && node.tag != "input";
             let content = (accessible.is_none() && is_named_by_content).then(|| self.text_below(position, None, true));
             content.filter(|content| !content.is_empty())
         };
@@ -201,13 +253,30 @@ impl Nodes<'_> {
         let other = || {
             let first = attribute("aria-label").or_else(|| attribute("alt")).or_else(label);
             let title = || attribute("title").filter(|_| !is_tooltip);
-            first.or_else(content).or_else(held).or_else(title).or_else(tooltip).or_else(placeholder)
+            let own = first.or_else(content).or_else(held).or_else(title).or_else(tooltip).or_else(placeholder);
+            own.or_else(|| self.name_around(position, node))
         };
         if let Some(label) = self.label_of_hidden_list(position, &name) {
             return label;
         }
         let name = if self.has_icons && !is_authored() { self.without_icons(position, name) } else { name };
         if name.is_empty() { other().unwrap_or_default() } else { name }
+    }
+
+    /// Returns the name of the element around a button that has nothing but the button in it: a button that is disabled shows no tooltip,
+    /// so pages give it to an element around it.
+    fn name_around(&self, position: usize, node: &CapturedNode) -> Option<String> {
+        let parent = node.parent.filter(|_| self.role(node) == "button")?;
+        let around = self.node(parent).filter(|around| matches!(around.tag.as_str(), "span" | "div"))?;
+        let is_other = |(at, other): (usize, &CapturedNode)| {
+            let is_content = other.is_element || other.is_text && !other.text.trim().is_empty();
+            at != position && other.parent == Some(parent) && is_content
+        };
+        if self.below(parent).any(is_other) {
+            return None;
+        }
+        let attributes = ["aria-label", "title"].iter().chain(TOOLTIPS);
+        attributes.into_iter().find_map(|name| self.words(around, name))
     }
 
     /// Returns a name without the words in place of which a person sees pictures, unless it has no others.
@@ -277,25 +346,31 @@ impl Nodes<'_> {
         let node = self.node(position)?;
         let parent = node.parent.and_then(|parent| Some((parent, self.node(parent)?)));
         let entry = parent.filter(|(_, parent)| parent.tag == "li").unwrap_or((position, node));
-        let has = |node: &CapturedNode, is_word: &dyn Fn(&str) -> bool| {
-            self.document.attribute(node, "class").is_some_and(|class| class.split_ascii_whitespace().any(is_word))
-        };
-        let is_chosen = |word: &str| {
-            CHOSEN
-                .iter()
-                .any(|chosen| word.strip_suffix(chosen).is_some_and(|rest| rest.is_empty() || rest.ends_with('-')))
-        };
         let known = ["checked", "current", "disabled", "expanded", "pressed", "selected", "cursor"];
         if states.iter().any(|(name, _)| known.contains(name)) {
             return None;
         }
-        if [node, entry.1].iter().any(|node| has(node, &|word| word == "disabled")) {
+        if [node, entry.1].iter().any(|node| self.class_words(node).is_disabled) {
             return Some(("class", "disabled".into()));
         }
-        let chosen = [(position, node), entry].into_iter().find(|(_, node)| has(node, &is_chosen))?.1;
+        let is_chosen = |node: &CapturedNode| self.class_words(node).is_chosen;
+        let chosen = [(position, node), entry].into_iter().find(|(_, node)| is_chosen(node))?.1;
         let beside = self.below(chosen.parent?).take(MAX_BESIDE);
         let mut beside = beside.filter(|(_, other)| other.parent == chosen.parent && other.tag == chosen.tag);
-        beside.any(|(_, other)| other.id != chosen.id && !has(other, &is_chosen)).then_some(("active", Value::Null))
+        beside.any(|(_, other)| other.id != chosen.id && !is_chosen(other)).then_some(("active", Value::Null))
+    }
+
+    /// Returns what the words of an element's class say. Each class is read once, however many elements have it.
+    fn class_words(&self, node: &CapturedNode) -> ClassWords {
+        let class = |node| self.document.attribute(node, "class");
+        let known = self.class_words.get_or_init(|| {
+            let mut known: HashMap<usize, ClassWords> = HashMap::new();
+            for class in self.document.nodes.iter().filter_map(class) {
+                known.entry(class.as_ptr().addr()).or_insert_with(|| ClassWords::of(class));
+            }
+            known
+        });
+        class(node).and_then(|class| known.get(&class.as_ptr().addr())).copied().unwrap_or_default()
     }
 
     /// Returns the description of an element whose name is a symbol, or that takes no input: it may say why.
@@ -505,6 +580,11 @@ impl Nodes<'_> {
     ) -> String {
         let mut text = String::new();
         let mut inside = vec![position];
+        let is_block = |at: &usize| {
+            *at == position
+                || self.node(*at).is_some_and(|node| node.layout.as_ref().is_some_and(|layout| !layout.is_inline))
+        };
+        let mut last_block = None;
         for (at, node) in self.below(position) {
             if node.parent.is_none_or(|parent| inside.binary_search(&parent).is_err()) {
                 continue;
@@ -513,6 +593,12 @@ impl Nodes<'_> {
                 inside.push(at);
                 let is_read = !only_visible || self.facts(at).is_visible;
                 if node.is_text && is_read {
+                    let around = std::iter::successors(node.parent, |at| self.node(*at).and_then(|node| node.parent));
+                    let block = around.take(MAX_PARTS).find(is_block);
+                    if block != last_block {
+                        text.push(' ');
+                    }
+                    last_block = block;
                     text.push_str(&node.content_text);
                 } else if node.tag == "img" && is_read {
                     text.extend([" ", self.document.attribute(node, "alt").unwrap_or_default(), " "]);
@@ -567,8 +653,15 @@ impl Nodes<'_> {
     fn error_message(&self, node: &CapturedNode) -> String {
         let texts = |attribute| {
             let ids = self.document.attribute(node, attribute).unwrap_or_default().split_ascii_whitespace();
-            let texts = ids.filter_map(|id| Some(self.text_below(self.position_of(id)?, None, true)));
-            texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+            let mut positions: Vec<_> = ids.take(MAX_MESSAGES).filter_map(|id| self.position_of(node, id)).collect();
+            positions.dedup();
+            let mut message = String::new();
+            for position in positions {
+                if message.len() <= MAX_MESSAGE {
+                    message.extend([" ", &self.text_below(position, None, true)]);
+                }
+            }
+            collapse(&message)
         };
         let message = texts("aria-errormessage");
         cut_words(&if message.is_empty() { texts("aria-describedby") } else { message }, MAX_MESSAGE)

@@ -254,7 +254,7 @@ impl Nodes<'_> {
         if kind != "file" {
             self.add_value(node, is_secret, states);
         }
-        let options = self.document.attribute(node, "list").and_then(|id| self.position_of(id));
+        let options = self.document.attribute(node, "list").and_then(|id| self.position_of(node, id));
         // Any other element may contain the whole page.
         let options = options.filter(|list| self.node(*list).is_some_and(|node| node.tag == "datalist"));
         if let Some(list) = options {
@@ -270,6 +270,10 @@ impl Nodes<'_> {
 
     fn add_value(&self, node: &CapturedNode, is_secret: bool, states: &mut States) {
         let value = node.value.as_deref().unwrap_or_default();
+        // What the page says about the number of a slider comes before it.
+        let is_number = matches!(self.input_type(node).as_str(), "range" | "number");
+        let said = self.words(node, "aria-valuetext").filter(|_| node.tag == "input" && is_number && !is_secret);
+        let value = said.as_deref().unwrap_or(value);
         if value.is_empty() {
             states.extend(self.placeholder(node, &["placeholder"]));
         } else if is_secret {

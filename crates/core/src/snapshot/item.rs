@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::actionable::Reason;
 use super::capture::Layout;
-use crate::output::{begin_in_words, quoted};
+use crate::output::{begin_in_words, escape_json, quoted};
 
 /// Maximum number of levels. What is deeper is shown at the deepest one.
 const MAX_HEIGHT: usize = 48;
@@ -371,7 +371,7 @@ impl fmt::Display for Line {
             match value {
                 Value::Null => write!(f, " [{key}]")?,
                 Value::String(text) => write!(f, " [{key}={}]", quoted(text))?,
-                value => write!(f, " [{key}={value}]")?,
+                value => write!(f, " [{key}={}]", escape_json(&value.to_string()))?,
             }
         }
         Ok(())

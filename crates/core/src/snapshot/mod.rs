@@ -11,6 +11,7 @@ mod actionable;
 mod alike;
 mod build;
 mod capture;
+mod classes;
 mod covers;
 mod describe;
 mod excerpts;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use super::accessibility::{Accessibility, Accessible};
 use super::capture::{CapturedNode, Document, Layout};
+use super::classes::ClassWords;
 
 /// Part of the light that passes through an element which nobody sees.
 pub(super) const MAX_TRANSPARENCY: f64 = 0.95;
@@ -29,13 +30,15 @@ pub(super) struct Nodes<'a> {
     pub(super) document: &'a Document,
     accessibility: &'a Accessibility,
     pub(super) facts: Vec<Facts>,
-    ids: HashMap<&'a str, usize>,
+    ids: HashMap<(Option<usize>, &'a str), usize>,
     /// Labels, by the position of what they label.
     pub(super) labels: HashMap<usize, usize>,
     /// True if something can be dragged.
     pub(super) has_drag: bool,
     /// Number of the elements of each class, as soon as it is asked for.
     pub(super) classes: OnceLock<HashMap<String, usize>>,
+    /// Words of each class, by the place of its text in memory, as soon as they are asked for.
+    pub(super) class_words: OnceLock<HashMap<usize, ClassWords>>,
     /// True if words stand for pictures somewhere.
     pub(super) has_icons: bool,
 }
@@ -169,6 +172,7 @@ impl<'a> Nodes<'a> {
             labels: HashMap::new(),
             has_drag: false,
             classes: OnceLock::new(),
+            class_words: OnceLock::new(),
             has_icons: document.nodes.iter().any(is_icon),
         };
         nodes.facts = nodes.inherited(is_inert);
@@ -200,9 +204,9 @@ impl<'a> Nodes<'a> {
         self.accessibility.is_ignored(node.id)
     }
 
-    /// Returns the position of the element with an id.
-    pub(super) fn position_of(&self, id: &str) -> Option<usize> {
-        self.ids.get(id).copied()
+    /// Returns the position of the element with an id, in the tree that a node belongs to: an id means nothing in another one.
+    pub(super) fn position_of(&self, from: &CapturedNode, id: &str) -> Option<usize> {
+        self.ids.get(&(from.host, id)).copied()
     }
 
     /// Returns a node by its position.
@@ -252,6 +256,7 @@ impl<'a> Nodes<'a> {
                 placed_sides: if own.is_some_and(|own| own.look.is_positioned) { inner } else { around.placed_sides },
                 is_clipped: around.is_clipped
                     || is_undrawn
+                    || !around.is_in_scroller && parent.is_some_and(|parent| self.is_parked(parent))
                     || own.is_some_and(|own| own.look.is_cut || (!is_outer && own.is_clipped && is_dot(own))),
                 transparency: 1.0 - (1.0 - around.transparency) * (1.0 - own_transparency),
                 is_in_scroller: around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent)),
@@ -331,6 +336,12 @@ impl<'a> Nodes<'a> {
                 *parent = true;
             }
         }
+    }
+
+    /// Returns true if an element whose content can be scrolled is itself where nobody can scroll to.
+    fn is_parked(&self, node: &CapturedNode) -> bool {
+        let is_beyond = |layout: &Layout| layout.y + layout.height <= 0.0 || layout.x + layout.width <= FAR_AWAY;
+        self.is_scroller(node) && node.layout.as_ref().is_some_and(is_beyond)
     }
 
     /// Returns true if a person can scroll what is in an element. The overflow of the body is that of the window, unless that has its own.
@@ -442,7 +453,7 @@ impl<'a> Nodes<'a> {
                 LABELED.contains(&node.tag.as_str()) && self.document.attribute(node, "type") != Some("hidden")
             };
             if node.tag == "label" {
-                let named = self.document.attribute(node, "for").and_then(|id| self.ids.get(id)).copied();
+                let named = self.document.attribute(node, "for").and_then(|id| self.position_of(node, id));
                 controls.extend(named.map(|control| (position, control)));
             } else if is_labeled(node) && self.facts(position).is_in_label {
                 let mut around = node.parent;

@@ -375,6 +375,30 @@ fn link_is_near_the_one_in_its_line() {
 }
 
 #[test]
+fn button_is_near_the_text_in_its_line_of_another_column() {
+    let mut page = Page::new();
+    page.add(0, "menu", &[], "", [0, 0, 50, 20]);
+    let grid = page.add(0, "DIV", &[], "", [60, 0, 500, 60]);
+    for (column, texts) in [["ann", "bob", "cid"], ["open", "open", "done"]].iter().enumerate() {
+        let x = 60 + 100 * i64::try_from(column).unwrap();
+        let part = page.add(grid, "DIV", &[], "", [x, 0, 100, 60]);
+        for (text, y) in texts.iter().zip([0, 20, 40]) {
+            let cell = page.add(part, "DIV", &[], "", [x, y, 100, 20]);
+            page.add(cell, text, &[], "", [x, y, 30, 16]);
+        }
+    }
+    let part = page.add(grid, "DIV", &[], "", [300, 0, 50, 60]);
+    for y in [0, 20, 40] {
+        page.add(part, "BUTTON", &["aria-label", "Edit"], "", [300, y, 50, 20]);
+    }
+    let near = |shown: &str| -> Vec<String> {
+        shown.lines().map(|line| line.split("near=").nth(1).unwrap_or_default().to_owned()).collect()
+    };
+    let shown = page.shown(true);
+    assert_eq!(near(&shown), ["\"ann\"]", "\"bob\"]", "\"cid\"]"], "{shown}");
+}
+
+#[test]
 fn fold_keeps_states() {
     for (state, shown) in [
         (["aria-selected", "true"], "[selected]"),
