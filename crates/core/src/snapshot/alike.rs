@@ -295,8 +295,8 @@ impl AlikeSearch<'_> {
         let inner = (0..item.children.len()).find(|inner| self.find(&item.children, *inner).is_some());
         let inner = inner.filter(|_| !self.is_member(item));
         let (mut texts, mut repeated) = inner.map(|inner| self.around(&item.children, inner)).unwrap_or_default();
-        if texts.len() <= MAX_TEXTS {
-            let (others, all_repeated) = self.read(slice(items, place, place + 1));
+        let (others, all_repeated) = self.read(slice(items, place, place + 1));
+        if others.len() <= MAX_TEXTS {
             texts.extend(others.into_iter().filter(|text| !texts.contains(text)).collect::<Vec<_>>());
             repeated = all_repeated;
         }
@@ -549,6 +549,20 @@ mod tests {
         assert_eq!(texts_of(&["[", "1", "*Edit", "]", "[", "2", "*Edit", "]"]), ["1", "2"], "no better one");
         assert_eq!(texts_of(&["[", "Open", "*Edit", "]", "[", "Open", "*Edit", "]"]), ["", ""], "none is its own");
         assert_eq!(texts_of(&["[", "*Edit", "Ann", "]", "[", "*Edit", "Bob", "]"]), ["Ann", "Bob"], "behind it");
+    }
+
+    #[test]
+    fn element_gets_what_is_closer_around_it_first() {
+        let row = |name: &'static str, end: &'static str| ["[", name, end, "]"];
+        let mut table = vec!["*tag", "["];
+        table.extend(row("One", "*tag"));
+        let names: Vec<_> = (0..40).map(|number| format!("row {number}")).collect();
+        table.extend(names.iter().flat_map(|name| ["[", name, "other", "]"]));
+        table.push("]");
+        assert_eq!(texts_of(&table)[1], "One", "a large table around it");
+        table.truncate(6);
+        table.extend(["[", "Two", "*other", "]", "]"]);
+        assert_eq!(texts_of(&table)[1], "One", "a small one");
     }
 
     #[test]
