@@ -29,7 +29,8 @@ fn timeout_ends_every_process_of_call() {
         with_daemon(&server, "s", "daemon-stubborn");
         let answer = server.call_within(1, "s", &["click", &format!("#fake-{order}")]);
         answer.fails_with(124);
-        assert_eq!(session_processes(&server), [], "{order}");
+        // They would run for ten minutes. On a busy machine a process that was killed is there for some seconds.
+        wait_until_no_process(&server);
         server.call("s", &["snapshot"]).ok();
     }
 }
