@@ -321,7 +321,7 @@ fn frozen_viewers_use_no_memory_and_stop_nobody() {
     };
     let mut frozen: Vec<_> = (0..4).map(|_| freeze()).collect();
     // They ask on and on, and read nothing.
-    let mut watch = |least: usize, is_enough: &dyn Fn() -> bool| {
+    let mut watch = |least: usize| {
         let mut received = 0;
         wait_for("pictures", || {
             for _ in 0..5 {
@@ -332,13 +332,15 @@ fn frozen_viewers_use_no_memory_and_stop_nobody() {
                     received += jpeg.len();
                 }
             }
-            (received > least && is_enough()).then_some(received)
+            (received > least).then_some(received)
         })
     };
-    let is_waiting = || waiting_bytes(server.port).values().filter(|bytes| **bytes > 0).count() >= 4;
-    watch(4_000_000, &is_waiting);
+    wait_for("pictures that wait for each of them", || {
+        watch(4_000_000);
+        (waiting_bytes(server.port).values().filter(|bytes| **bytes > 0).count() >= 4).then_some(())
+    });
     let memory_before = memory(&server);
-    let received = watch(12_000_000, &|| true);
+    let received = watch(12_000_000);
     let growth = (memory(&server).saturating_sub(memory_before) * 1024).try_into().unwrap_or(usize::MAX);
     eprintln!("another viewer got {received} bytes; {memory_before} KiB and {growth} bytes more");
     // What the server kept for them would be four times as much.

@@ -6,27 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::capture::{CapturedNode, Layout, SHAPES};
-use super::nodes::{CHOICES, Nodes, PartOf, has_action_cursor, is_on};
-
-/// Roles of controls.
-const CONTROLS: &[&str] = &[
-    "button",
-    "checkbox",
-    "combobox",
-    "link",
-    "menuitem",
-    "menuitemcheckbox",
-    "menuitemradio",
-    "option",
-    "radio",
-    "searchbox",
-    "slider",
-    "spinbutton",
-    "switch",
-    "tab",
-    "textbox",
-    "treeitem",
-];
+use super::nodes::{CHOICES, CONTROLS, FOCUSED_PARTS, Nodes, PartOf, has_action_cursor, is_on};
 
 /// Types of `<input>` that a press of their label presses.
 const PRESSED_TYPES: &[&str] = &["button", "color", "image", "range", "reset", "submit"];
@@ -116,7 +96,7 @@ impl Nodes<'_> {
             return control.filter(|control| !control.is_visible && !control.is_inert).map(|_| Reason::Control);
         }
         // Of the parts of a widget, one takes the focus by the keyboard, and all by a press.
-        let is_part = matches!(role, "columnheader" | "gridcell" | "row" | "rowheader");
+        let is_part = FOCUSED_PARTS.contains(&role);
         let takes_focus = index.is_some_and(|index| index >= 0 || is_part);
         // Everything in an editable element counts as clickable for Chromium.
         let takes_press = (node.input.is_clickable || node.input.is_pressed) && !facts.is_in_editable;

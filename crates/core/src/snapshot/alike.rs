@@ -48,12 +48,7 @@ pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMa
         let mut members = Vec::new();
         let search = AlikeSearch { group: *group, repeated: &repeated };
         search.add_members(items, &mut members);
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for member in &members {
-            for text in member.texts.iter().chain(&member.repeated).copied().collect::<HashSet<_>>() {
-                *counts.entry(text).or_default() += 1;
-            }
-        }
+        let counts = counts(members.iter().map(|member| member.texts.iter().chain(&member.repeated).copied()));
         let is_own = |text: &&str| counts.get(text) == Some(&1);
         let placed: Vec<_> = members.iter().map(|member| (member.key, member.item)).collect();
         for AlikeItem { key, texts, repeated, .. } in members {
@@ -63,6 +58,15 @@ pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMa
         search.add_lines(items, &placed, &mut looks, &mut found);
     }
     found
+}
+
+/// Returns the number of these lists that have each text.
+fn counts<'a>(lists: impl Iterator<Item = impl Iterator<Item = &'a str>>) -> HashMap<&'a str, usize> {
+    let mut counts = HashMap::new();
+    for text in lists.flat_map(Iterator::collect::<HashSet<_>>) {
+        *counts.entry(text).or_default() += 1;
+    }
+    counts
 }
 
 /// Returns the first text with a letter, or the first one.
@@ -164,10 +168,7 @@ impl AlikeSearch<'_> {
                 return;
             }
             let lines: Vec<_> = members.iter().map(|(_, member)| in_line(member, &texts)).collect();
-            let mut counts: HashMap<&str, usize> = HashMap::new();
-            for text in lines.iter().flat_map(|line| line.iter().map(|text| text.name).collect::<HashSet<_>>()) {
-                *counts.entry(text).or_default() += 1;
-            }
+            let counts = counts(lines.iter().map(|line| line.iter().map(|text| text.name)));
             let is_own = |text: &&TextInLine<'_>| counts.get(text.name) == Some(&1);
             // The column that tells most of them is the one that people go by.
             let mut columns: HashMap<i64, usize> = HashMap::new();

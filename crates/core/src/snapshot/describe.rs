@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::accessibility::Accessible;
 use super::alike::TABLES;
 use super::capture::{CapturedNode, SHAPES, hex};
-use super::classes::ClassWords;
 use super::fields::States;
 use super::item::{CELLS, collapse, cut, cut_words};
-use super::nodes::{CHOICES, Nodes, is_icon, is_on};
+use super::nodes::{CHOICES, CONTROLS, ClassWords, FOCUSED_PARTS, Nodes, is_icon, is_on};
 
 /// Role of an element without one that a person could act on.
 pub(super) const CLICKABLE: &str = "clickable";
@@ -80,45 +79,6 @@ const ROLES: &[(&str, &str)] = &[
 
 /// Roles of elements that may be told from others by their color only.
 const COLORED: &[&str] = &[CLICKABLE, "button", "cell", "gridcell", "listitem", "option", "radio"];
-
-/// Roles of elements that are named by their content.
-const NAMED_BY_CONTENT: &[&str] = &[
-    "button",
-    "checkbox",
-    "link",
-    "menuitem",
-    "menuitemcheckbox",
-    "menuitemradio",
-    "option",
-    "radio",
-    "switch",
-    "tab",
-    "treeitem",
-];
-
-/// Roles that authors give to elements, and that count where the accessibility tree leaves an element out.
-const AUTHORED: &[&str] = &[
-    "button",
-    "checkbox",
-    "columnheader",
-    "combobox",
-    "gridcell",
-    "link",
-    "menuitem",
-    "menuitemcheckbox",
-    "menuitemradio",
-    "option",
-    "radio",
-    "row",
-    "rowheader",
-    "searchbox",
-    "slider",
-    "spinbutton",
-    "switch",
-    "tab",
-    "textbox",
-    "treeitem",
-];
 
 /// Roles of elements that are named by the tooltip of what is in them, if there is no text.
 const NAMED_BY_TOOLTIP: &[&str] = &[
@@ -190,7 +150,7 @@ impl Nodes<'_> {
             return None;
         }
         let role = self.document.attribute(node, "role")?.split_ascii_whitespace().next()?;
-        AUTHORED.iter().copied().find(|known| *known == role)
+        CONTROLS.iter().chain(FOCUSED_PARTS).copied().find(|known| *known == role)
     }
 
     /// Returns the role of an element that has none in the accessibility tree.
@@ -236,7 +196,8 @@ impl Nodes<'_> {
         let label = || Some(self.label_text(position)).filter(|label| !label.is_empty());
         let content = || {
             let role = self.authored_role(node).unwrap_or(self.role_of_tag(node));
-            let is_named_by_content = NAMED_BY_CONTENT.contains(&role) && node.tag != "input";
+            let is_named = NAMED_BY_TOOLTIP.contains(&role) || matches!(role, "option" | "treeitem");
+            let is_named_by_content = is_named && node.tag != "input";
             let content = (accessible.is_none() && is_named_by_content).then(|| self.text_below(position, None, true));
             content.filter(|content| !content.is_empty())
         };

@@ -11,7 +11,6 @@ mod actionable;
 mod alike;
 mod build;
 mod capture;
-mod classes;
 mod covers;
 mod describe;
 mod excerpts;

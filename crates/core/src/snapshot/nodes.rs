@@ -5,7 +5,32 @@ use std::sync::OnceLock;
 
 use super::accessibility::{Accessibility, Accessible};
 use super::capture::{CapturedNode, Document, Layout};
-use super::classes::ClassWords;
+
+/// Words in the class of one of several elements that a page shows as the one that is chosen.
+const CHOSEN: &[&str] = &["active", "selected", "current"];
+
+/// Roles of controls.
+pub(super) const CONTROLS: &[&str] = &[
+    "button",
+    "checkbox",
+    "combobox",
+    "link",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "option",
+    "radio",
+    "searchbox",
+    "slider",
+    "spinbutton",
+    "switch",
+    "tab",
+    "textbox",
+    "treeitem",
+];
+
+/// Roles of the parts of a widget of which one takes the focus.
+pub(super) const FOCUSED_PARTS: &[&str] = &["columnheader", "gridcell", "row", "rowheader"];
 
 /// Part of the light that passes through an element which nobody sees.
 pub(super) const MAX_TRANSPARENCY: f64 = 0.95;
@@ -41,6 +66,27 @@ pub(super) struct Nodes<'a> {
     pub(super) class_words: OnceLock<HashMap<usize, ClassWords>>,
     /// True if words stand for pictures somewhere.
     pub(super) has_icons: bool,
+}
+
+/// State of the elements of a class, as its words tell it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClassWords {
+    /// True if it is the chosen one of several.
+    pub(super) is_chosen: bool,
+    pub(super) is_disabled: bool,
+}
+
+impl ClassWords {
+    /// Reads a class.
+    pub(super) fn of(class: &str) -> Self {
+        let is_chosen = |word: &str| {
+            CHOSEN
+                .iter()
+                .any(|chosen| word.strip_suffix(chosen).is_some_and(|rest| rest.is_empty() || rest.ends_with('-')))
+        };
+        let mut words = class.split_ascii_whitespace();
+        Self { is_chosen: words.clone().any(is_chosen), is_disabled: words.any(|word| word == "disabled") }
+    }
 }
 
 /// Way in which an element takes input for its parts.
