@@ -45,6 +45,7 @@ pub fn effect(act: &Act, before: &ElementState, after: &ElementState, secrets: &
     match act.verb {
         Verb::Fill if after.is_editable || after.is_content_editable => filled(act, before, after, secrets),
         Verb::Type if after.is_editable || after.is_content_editable => typed(act, before, after, secrets),
+        Verb::Type => pressed_keys(before, after),
         Verb::Check | Verb::Uncheck => checked(act.verb == Verb::Check, before, after),
         Verb::Select => selected(act, before, after, secrets),
         Verb::Focus if !after.has_focus => none(format!("the `{}` does not take the focus", after.description())),
@@ -99,6 +100,18 @@ fn typed(act: &Act, before: &ElementState, after: &ElementState, secrets: &Liter
         return unclear(after, &held, secrets);
     }
     if held.contains(&wanted) { Effect::Done } else { Effect::Holds(shown(after, held)) }
+}
+
+/// Returns the effect of keys on an element that holds no text, such as a grid.
+fn pressed_keys(before: &ElementState, after: &ElementState) -> Effect {
+    let taken = after.taken;
+    let is_seen = taken.is_kept || taken.is_told || taken.has_changed_page || held(before) != held(after);
+    // What is in these shows no change.
+    let shows_none = matches!(after.tag.as_str(), "canvas" | "embed" | "iframe" | "object" | "video");
+    if is_seen || shows_none || !after.has_focus {
+        return Effect::Done;
+    }
+    Effect::Unclear(format!("a `{}` holds no text, and the page shows no change by the keys", after.description()))
 }
 
 /// Returns `true` if a page did something else with a text than to leave it in the field.

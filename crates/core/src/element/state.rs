@@ -58,6 +58,8 @@ pub struct ElementState {
     pub is_disabled: bool,
     /// `true` if its page has put it, or a part around it, out of use, as what is behind a dialog.
     pub is_inert: bool,
+    /// `true` if it is not displayed at all, so that it cannot have the focus.
+    pub is_undisplayed: bool,
     /// `true` if its text cannot be changed.
     pub is_read_only: bool,
     /// `true` if it is a field for text or a value.

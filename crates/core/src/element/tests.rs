@@ -238,6 +238,7 @@ fn elements_that_cannot_take_an_act_are_refused() {
     let disabled = ElementState { is_disabled: true, ..text.clone() };
     let read_only = ElementState { is_read_only: true, ..text.clone() };
     let hidden = ElementState { is_visible: false, ..text.clone() };
+    let undisplayed = ElementState { is_undisplayed: true, ..hidden.clone() };
     let plain = ElementState { tag: "div".to_owned(), is_visible: true, ..ElementState::default() };
     let labeled =
         ElementState { is_checked: Some(false), has_visible_label: true, is_visible: false, ..ElementState::default() };
@@ -252,6 +253,9 @@ fn elements_that_cannot_take_an_act_are_refused() {
         (&["click", "@e1"], &read_only, None),
         (&["fill", "@e1", "x"], &plain, Some(Code::ElementReadOnly)),
         (&["type", "@e1", "x"], &plain, None),
+        (&["fill", "@e1", "x"], &undisplayed, Some(Code::ElementHidden)),
+        (&["type", "@e1", "x"], &undisplayed, Some(Code::ElementHidden)),
+        (&["get", "text", "@e1"], &undisplayed, None),
         (&["click", "@e1"], &hidden, Some(Code::ElementHidden)),
         (&["get", "text", "@e1"], &hidden, None),
         (&["select-text", "@e1"], &text, None),

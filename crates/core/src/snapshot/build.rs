@@ -22,6 +22,12 @@ const BLOCKS: &[&str] = &["heading", "listitem", "log", "status"];
 /// Words by which authors of pages call what says that something is wrong, besides those with "error" in them, such as `errornote`.
 const MESSAGES: &[&str] = &["danger", "invalid"];
 
+/// Classes of the help of a field, which says what is wrong while its field is.
+const HELP: &[&str] = &["help-block", "help-inline", "form-text", "invalid-feedback"];
+
+/// Number of elements around the help of a field that may be the field.
+const MAX_AROUND: usize = 3;
+
 /// Maximum length of all texts of an element that says what is wrong, in bytes.
 const MAX_MESSAGE: usize = 400;
 
@@ -137,7 +143,9 @@ impl Builder<'_> {
             children.reverse();
             let key = NodeKey { part, document: position, node: node.id };
             if is_frame(node) {
-                let shown = self.frame(key, node, depth, nodes.facts(index).is_inert);
+                let facts = nodes.facts(index);
+                // Nobody sees what is in a frame that nobody sees.
+                let shown = if facts.is_visible { self.frame(key, node, depth, facts.is_inert) } else { Vec::new() };
                 // What is in an `object` is shown if it has no document.
                 if node.tag != "object" || !shown.is_empty() {
                     children = shown;
@@ -370,6 +378,13 @@ impl Nodes<'_> {
     /// Returns the item of a text, if it can be seen.
     fn text(&self, position: usize, node: &CapturedNode) -> Vec<Item> {
         let facts = self.facts(position);
+        if node.is_styled {
+            // In an editor, it is there as long as that has no text.
+            let is_read = facts.is_visible && !facts.is_in_select && !facts.is_in_editable;
+            let is_inline = node.layout.as_ref().is_none_or(|layout| layout.is_inline);
+            let text = || Item { layout: node.layout.clone(), is_inline, ..Item::text(&node.text) };
+            return is_read.then(text).into_iter().collect();
+        }
         // Chromium ignores a text that is a part of a name, such as that of a label.
         let is_ignored = self.is_ignored(node) && (!facts.is_aria_hidden || facts.is_in_control || facts.is_in_label);
         let is_shown = node.layout.is_some() && (facts.is_visible || node.text.trim().is_empty()) && !is_ignored;
@@ -421,14 +436,23 @@ impl Nodes<'_> {
 
     /// Returns true if the author of the page calls an element one that says what is wrong.
     fn is_message(&self, node: &CapturedNode) -> bool {
-        let names = ["class", "id"].map(|name| self.document.attribute(node, name).unwrap_or_default());
-        let mut names = names.iter().flat_map(|names| names.split_ascii_whitespace());
-        names.any(|name| {
-            // `has-error` says it of a field.
-            let is_field = name.starts_with("has-");
+        let says_wrong = |name: &str| {
             let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
-            !is_field && words.any(|word| word.contains("error") || MESSAGES.contains(&word.as_str()))
-        })
+            words.any(|word| word.contains("error") || MESSAGES.contains(&word.as_str()))
+        };
+        let has_name = |node: &CapturedNode, is_wanted: &dyn Fn(&str) -> bool| {
+            let names = ["class", "id"].into_iter().filter_map(|name| self.document.attribute(node, name));
+            names.flat_map(str::split_ascii_whitespace).any(is_wanted)
+        };
+        // `has-error` says it of a field and its help.
+        let is_field = |name: &str| name.starts_with("has-") && says_wrong(name);
+        let is_help = |name: &str| HELP.contains(&name);
+        let is_in_wrong = || {
+            let around = std::iter::successors(node.parent, |around| self.node(*around)?.parent).take(MAX_AROUND);
+            around.filter_map(|around| self.node(around)).any(|around| has_name(around, &is_field))
+        };
+        has_name(node, &|name| !name.starts_with("has-") && says_wrong(name))
+            || has_name(node, &is_help) && is_in_wrong()
     }
 
     /// Adds the text of an editor. Where that is more than lines of text, it is shown by what is in the editor, in its order.

@@ -77,6 +77,8 @@ pub(super) struct CapturedNode {
     pub(super) host: Option<usize>,
     pub(super) is_element: bool,
     pub(super) is_text: bool,
+    /// True if it is a text that a style puts before or behind what is in an element.
+    pub(super) is_styled: bool,
     /// Name of the element in lower case.
     pub(super) tag: String,
     /// Id of the node in its process.
@@ -341,6 +343,8 @@ impl RawDocument {
                 });
             }
         }
+        nodes.iter_mut().for_each(note_styled);
+        let nodes = with_texts_behind(nodes);
         // The box of the document itself is that of the window.
         let window = nodes.first().and_then(|node| Some(node.layout.as_ref()?.height));
         Document {
@@ -374,6 +378,55 @@ fn add_hosts(nodes: &mut [CapturedNode], shadow_root_type: &Rare) {
             node.host = host;
         }
     }
+}
+
+/// Notes that a pseudo-element is a text, if a person reads words in it. Marks that are drawn by characters are none, but those that say
+/// what is so.
+fn note_styled(node: &mut CapturedNode) {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '✓' | '✔' | '✗' | '✘' | '★' | '☆');
+    let is_read = |layout: &Layout| !layout.look.has_icon_font;
+    node.is_styled = matches!(node.tag.as_str(), "::before" | "::after")
+        && node.text.contains(is_word)
+        && node.layout.as_ref().is_some_and(is_read);
+    if node.is_styled {
+        node.is_text = true;
+        node.content_text.clone_from(&node.text);
+    }
+}
+
+/// Puts the texts that styles put behind what is in an element there: Chromium reports them before that.
+fn with_texts_behind(nodes: Vec<CapturedNode>) -> Vec<CapturedNode> {
+    let is_behind = |node: &CapturedNode| node.is_styled && node.tag == "::after";
+    if !nodes.iter().any(is_behind) {
+        return nodes;
+    }
+    // The nodes below each node end before its own place in here.
+    let mut ends: Vec<usize> = (1..=nodes.len()).collect();
+    for (position, node) in nodes.iter().enumerate().rev() {
+        let end = ends.get(position).copied().unwrap_or_default();
+        if let Some(around) = node.parent.and_then(|parent| ends.get_mut(parent)) {
+            *around = end.max(*around);
+        }
+    }
+    let place = |position: usize, node: &CapturedNode| match node.parent.filter(|_| is_behind(node)) {
+        // Of several elements that end together, the inner one ends first.
+        Some(parent) => (ends.get(parent).copied().unwrap_or_default(), 0, usize::MAX - parent),
+        None => (position, 1, 0),
+    };
+    let mut order: Vec<_> =
+        nodes.iter().enumerate().map(|(position, node)| (place(position, node), position)).collect();
+    order.sort_unstable();
+    let mut moved = vec![0; nodes.len()];
+    for (new, (_, old)) in order.iter().enumerate() {
+        if let Some(moved) = moved.get_mut(*old) {
+            *moved = new;
+        }
+    }
+    let moved = |at: Option<usize>| at.and_then(|at| moved.get(at).copied());
+    let mut nodes: Vec<_> = nodes.into_iter().map(Some).collect();
+    let mut taken = |old: usize| nodes.get_mut(old).and_then(Option::take);
+    let in_order = order.into_iter().filter_map(|(_, old)| taken(old));
+    in_order.map(|node| CapturedNode { parent: moved(node.parent), host: moved(node.host), ..node }).collect()
 }
 
 impl Rare {

@@ -1,10 +1,25 @@
 //! Things in front of others: masks and dialogs over the whole window, and elements that are drawn over a text.
 
+use std::collections::HashMap;
+
 use super::capture::{CapturedNode, Document, Layout, is_same_color, is_transparent, opaque};
 use super::nodes::{MAX_OUTER, MAX_TRANSPARENCY, Nodes, has_box};
 
 /// Minimum height of a text that a person can read, in CSS pixels.
 const MIN_TEXT: f64 = 4.0;
+
+/// Number of elements that are compared with texts. On a page with more, the others are read by nobody.
+const MAX_COMPARED: usize = 5_000_000;
+
+/// Elements that decide whether a person can read the texts of a document.
+pub(super) struct Behind {
+    /// Elements that cover all of the element around them, by that.
+    covers: HashMap<usize, Vec<usize>>,
+    /// Elements that draw something.
+    drawn: Vec<usize>,
+    /// Number of elements that may still be compared.
+    left: usize,
+}
 
 impl<'a> Nodes<'a> {
     /// Returns the element over the whole window in which a page shows a modal dialog that it draws itself. Nobody presses what is behind
@@ -99,13 +114,14 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns true if nobody can read a text, although it has a box: it is too small, has the color of what is behind it, or is covered.
-    pub(super) fn is_unreadable(&self, node: &CapturedNode, covers: &[(usize, usize)]) -> bool {
+    pub(super) fn is_unreadable(&self, node: &CapturedNode, behind_texts: &mut Behind) -> bool {
         let Some(layout) = node.layout.as_ref() else { return true };
         if layout.height < MIN_TEXT && layout.height > 0.0 {
             return true;
         }
         let around = || std::iter::successors(node.parent, |around| self.node(*around)?.parent);
-        let layouts = || around().filter_map(|around| self.node(around)?.layout.as_ref());
+        let own = node.layout.as_ref().filter(|_| node.is_styled);
+        let layouts = || own.into_iter().chain(around().filter_map(|around| self.node(around)?.layout.as_ref()));
         let color = layout.look.text_color.as_str();
         let behind = layouts().find(|layout| layout.look.has_picture || !is_transparent(&layout.color));
         let is_on_picture = behind.is_some_and(|layout| layout.look.has_picture);
@@ -120,29 +136,51 @@ impl<'a> Nodes<'a> {
         let is_default = behind.is_none() && outer().is_some_and(|outer| is_same_color(color, &outer.look.text_color));
         if !is_on_picture && !is_in_drawing && !is_default && is_like(background) {
             // What the text is on may be drawn by an element beside those around it.
-            let is_other = |(at, other): (usize, &CapturedNode)| {
-                let is_drawn = matches!(other.tag.as_str(), "img" | "canvas" | "video" | "svg" | "iframe" | "picture");
-                let is_below = || other.layout.as_ref().is_some_and(|other| is_over(other, layout));
+            let is_other = |at: &usize| {
+                let Some(other) = self.node(*at) else { return false };
                 let has_color =
                     |other: &Layout| other.look.has_picture || !(is_transparent(&other.color) || is_like(&other.color));
-                (is_drawn || other.layout.as_ref().is_some_and(has_color))
-                    && !other.is_text
-                    && is_below()
-                    && !around().any(|around| around == at)
+                other.layout.as_ref().is_some_and(|other| is_over(other, layout))
+                    && (is_picture(other) || other.layout.as_ref().is_some_and(has_color))
+                    && !around().any(|around| around == *at)
             };
-            return !self.document.nodes.iter().enumerate().any(is_other);
+            let found = behind_texts.drawn.iter().take(behind_texts.left).position(is_other);
+            behind_texts.left = behind_texts.left.saturating_sub(found.unwrap_or(behind_texts.drawn.len()));
+            return found.is_none();
         }
-        let is_cover = |(parent, cover): &(usize, usize)| {
+        let is_cover = |cover: &usize| {
             let cover_layout = self.node(*cover).and_then(|cover| cover.layout.as_ref());
             let is_painted_later =
                 cover_layout.is_some_and(|cover| cover.look.order > layout.look.order && contains(cover, layout));
-            is_painted_later && around().any(|around| around == *parent) && !around().any(|around| around == *cover)
+            is_painted_later && !around().any(|around| around == *cover)
         };
-        covers.iter().any(is_cover)
+        let mut compared = 0;
+        let mut covers = around().filter_map(|around| behind_texts.covers.get(&around)).flatten();
+        let is_covered = covers.any(|cover| {
+            compared += 1;
+            compared > behind_texts.left || is_cover(cover)
+        });
+        behind_texts.left = behind_texts.left.saturating_sub(compared);
+        is_covered
+    }
+
+    /// Returns the elements that decide whether a person can read the texts.
+    pub(super) fn behind(&self) -> Behind {
+        let mut covers: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (parent, cover) in self.covers() {
+            covers.entry(parent).or_default().push(cover);
+        }
+        let is_drawn = |node: &CapturedNode| {
+            let has_color = |layout: &Layout| layout.look.has_picture || !is_transparent(&layout.color);
+            !node.is_text && (is_picture(node) || node.layout.as_ref().is_some_and(has_color))
+        };
+        let nodes = self.document.nodes.iter().enumerate();
+        let drawn = nodes.filter(|(_, node)| is_drawn(node)).map(|(position, _)| position).collect();
+        Behind { covers, drawn, left: MAX_COMPARED }
     }
 
     /// Returns the elements that cover all of the element around them, each behind that.
-    pub(super) fn covers(&self) -> Vec<(usize, usize)> {
+    fn covers(&self) -> Vec<(usize, usize)> {
         let nodes = self.document.nodes.iter().enumerate();
         let cover = |(position, node): (usize, &CapturedNode)| {
             let (parent, layout) = (node.parent?, node.layout.as_ref()?);
@@ -157,6 +195,11 @@ impl<'a> Nodes<'a> {
         };
         nodes.filter_map(cover).collect()
     }
+}
+
+/// Returns true if the element draws a picture.
+fn is_picture(node: &CapturedNode) -> bool {
+    matches!(node.tag.as_str(), "img" | "canvas" | "video" | "svg" | "iframe" | "picture")
 }
 
 /// Returns true if two boxes have a part in common.

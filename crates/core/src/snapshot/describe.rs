@@ -414,15 +414,19 @@ impl Nodes<'_> {
     pub(super) fn states(&self, position: usize, node: &CapturedNode, is_secret: bool) -> States {
         let mut states = States::new();
         let accessible = self.accessible(node);
-        let is = |name| accessible.is_some_and(|accessible| accessible.is(name));
         let has = |name| self.document.attribute(node, name).is_some();
-        let property = |name| accessible.and_then(|accessible| accessible.property(name));
+        // Of what is hidden from the accessibility tree alone, its author tells it.
+        let property = |name: &str| match accessible {
+            Some(accessible) => accessible.property(name),
+            None => self.document.attribute(node, &format!("aria-{name}")),
+        };
+        let is = |name| property(name) == Some("true");
         match property("level").and_then(|level| level.parse::<u64>().ok()) {
             Some(level) if accessible.is_some_and(has_level) => states.push(("level", level.into())),
             _ => {}
         }
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea");
-        if is("disabled") || is_field && has("disabled") || self.is_switched_off(position, node) {
+        if is("disabled") || self.is_disabled(node) || self.is_switched_off(position, node) {
             states.push(("disabled", Value::Null));
         }
         if self.facts(position).is_drawn && matches!(self.role(node), "button" | "link" | "menuitem") {

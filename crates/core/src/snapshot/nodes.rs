@@ -41,11 +41,20 @@ pub(super) const MAX_OUTER: usize = 1000;
 /// Position to the left that nobody scrolls back from, in CSS pixels.
 const FAR_AWAY: f64 = -5000.0;
 
+/// Difference of two edges that are the same apart from borders, in CSS pixels.
+const TOLERANCE: f64 = 4.0;
+
 /// Number of nodes of what fades in that are searched.
 const MAX_PARTS: usize = 30;
 
 /// Types of `<input>` with which a person chooses something.
 pub(super) const CHOICES: &[&str] = &["checkbox", "file", "radio"];
+
+/// Types of `<input>` into which a person types text.
+const TYPED: &[&str] = &["email", "number", "password", "search", "tel", "text", "url"];
+
+/// Number of transparent fields for which it is searched what is drawn for them.
+const MAX_TRANSPARENT: usize = 50;
 
 /// Elements that can be labeled.
 const LABELED: &[&str] = &["button", "input", "meter", "output", "progress", "select", "textarea"];
@@ -283,9 +292,15 @@ impl<'a> Nodes<'a> {
             let is_head = node.tag == "summary" && with_head.insert(node.parent);
             let own = node.layout.as_ref();
             let is_outer = matches!(node.tag.as_str(), "html" | "body");
-            // A field is often over the picture of one, and takes the pointer there.
+            // A field is often over the picture of one, and takes the pointer there. A text field that nobody sees is a trap for programs,
+            // unless something is drawn for it.
             let takes_pointer = own.is_some_and(|own| own.takes_pointer);
-            let is_field = node.tag == "input" || (node.tag == "select" && takes_pointer);
+            let is_trap = || self.role(node) == "textbox" && TYPED.contains(&self.input_type(node).as_str());
+            let is_field = match node.tag.as_str() {
+                "input" => own.is_none_or(|own| own.look.transparency <= MAX_TRANSPARENCY) || !is_trap(),
+                "select" => takes_pointer,
+                _ => false,
+            };
             // Below the window, pages show things only when a person scrolls to them.
             let appears = own.is_some_and(|own| own.look.is_faded && own.y >= self.document.bottom);
             let own_transparency = own.filter(|_| !is_field && !appears).map_or(0.0, |own| own.look.transparency);
@@ -363,11 +378,11 @@ impl<'a> Nodes<'a> {
                 || (width > 0.0 && layout.x >= width)
                 || (height > 0.0 && layout.y >= height && !is_held)
         };
-        let covers = self.covers();
+        let mut behind = self.behind();
         let mut seen = vec![false; self.facts.len()];
         for (position, node) in self.document.nodes.iter().enumerate().rev() {
             let below = seen.get(position).copied().unwrap_or_default();
-            let is_unreadable = node.is_text && self.is_unreadable(node, &covers);
+            let is_unreadable = node.is_text && self.is_unreadable(node, &mut behind);
             let Some(facts) = self.facts.get_mut(position) else { continue };
             let is_hidden = facts.is_cut_off() || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
             let is_beyond = |layout: &Layout| {
@@ -401,28 +416,38 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// Notes the fields that are transparent while they are empty, because their label is drawn where a person types. Others, which nobody
-    /// sees, are traps for programs.
+    /// Notes the fields that are transparent because something is drawn for them where a person types: their label while they are empty, or
+    /// boxes and texts as large as they are. Others, which nobody sees, are traps for programs.
     fn add_under_labels(&mut self) {
-        let is_under_label = |(position, node): (usize, &CapturedNode)| {
-            let facts = self.facts(position);
-            let layout = node.layout.as_ref().filter(|layout| has_box(layout) && layout.takes_pointer)?;
-            let is_transparent = !facts.is_visible && !facts.is_cut_off() && facts.transparency > MAX_TRANSPARENCY;
-            let is_empty = node.value.as_deref().is_none_or(str::is_empty);
-            if !is_transparent || !is_empty || self.role(node) != "textbox" {
-                return None;
-            }
-            let name = self.name(position);
-            let is_label = |(other, text): (usize, &CapturedNode)| {
-                text.is_text
-                    && text.text.trim().trim_end_matches('*').trim_end() == name
-                    && self.facts(other).is_visible
-                    && text.layout.as_ref().is_some_and(|text| has_middle(layout, text))
-            };
-            let is_labeled = !name.is_empty() && self.document.nodes.iter().enumerate().any(is_label);
-            is_labeled.then_some(position)
+        let is_transparent = |(position, node): &(usize, &CapturedNode)| {
+            let facts = self.facts(*position);
+            let is_hidden = !facts.is_visible && !facts.is_cut_off() && facts.transparency > MAX_TRANSPARENCY;
+            let takes_pointer = node.layout.as_ref().is_some_and(|layout| has_box(layout) && layout.takes_pointer);
+            is_hidden && takes_pointer && self.role(node) == "textbox"
         };
-        let fields = self.document.nodes.iter().enumerate().filter_map(is_under_label).collect();
+        let is_drawn = |(position, node): &(usize, &CapturedNode)| {
+            let Some(layout) = node.layout.as_ref() else { return false };
+            let name = self.name(*position);
+            let is_empty = node.value.as_deref().is_none_or(str::is_empty);
+            let is_label = |text: &CapturedNode| {
+                is_empty && !name.is_empty() && text.text.trim().trim_end_matches('*').trim_end() == name
+            };
+            // One that the keyboard passes by is not for people, whatever is where it is.
+            let index = self.document.attribute(node, "tabindex").and_then(|index| index.trim().parse::<i32>().ok());
+            let is_for_people = index.is_none_or(|index| index >= 0) && !self.facts(*position).is_aria_hidden;
+            let is_in = |other: &Layout| other.is_painted && is_inside(layout, other);
+            self.document.nodes.iter().enumerate().any(|(other, drawn)| {
+                let (true, Some(box_of)) = (self.facts(other).is_visible, drawn.layout.as_ref()) else { return false };
+                if drawn.is_text {
+                    let is_read = !drawn.text.trim().is_empty() && has_middle(layout, box_of);
+                    is_read && (is_label(drawn) || is_for_people && is_inside(layout, box_of))
+                } else {
+                    is_for_people && is_in(box_of)
+                }
+            })
+        };
+        let fields = self.document.nodes.iter().enumerate().filter(is_transparent).take(MAX_TRANSPARENT);
+        let fields = fields.filter(is_drawn).map(|(position, _)| position).collect();
         self.note_drawn(fields);
     }
 
@@ -458,7 +483,8 @@ impl<'a> Nodes<'a> {
                 is_read || (node.is_element && self.is_control(node))
             };
             if others.len() < MAX_PARTS && !others.iter().any(is_other) {
-                found.extend(buttons.into_iter().map(|(at, _)| at));
+                // Nobody has the pointer on what takes no input.
+                found.extend(buttons.into_iter().map(|(at, _)| at).filter(|at| !self.facts(*at).is_inert));
             }
         }
         self.note_drawn(found);
@@ -536,6 +562,16 @@ fn is_dot(layout: &Layout) -> bool {
     layout.width <= 1.0 && layout.height <= 1.0
 }
 
+/// Returns true if another box is in a box, apart from borders.
+fn is_inside(one: &Layout, other: &Layout) -> bool {
+    other.width > 0.0
+        && other.height > 0.0
+        && other.x >= one.x - TOLERANCE
+        && other.y >= one.y - TOLERANCE
+        && other.x + other.width <= one.x + one.width + TOLERANCE
+        && other.y + other.height <= one.y + one.height + TOLERANCE
+}
+
 /// Returns true if the middle of another box is in a box.
 fn has_middle(one: &Layout, other: &Layout) -> bool {
     let (x, y) = (other.x + other.width / 2.0, other.y + other.height / 2.0);
@@ -575,7 +611,6 @@ pub(super) fn is_on(value: &str) -> bool {
 
 /// Returns true if two boxes are the same, apart from borders.
 pub(super) fn is_same_box(a: &Layout, b: &Layout) -> bool {
-    const TOLERANCE: f64 = 4.0;
     let is_near = |a: f64, b: f64| (a - b).abs() <= TOLERANCE;
     is_near(a.x, b.x)
         && is_near(a.y, b.y)

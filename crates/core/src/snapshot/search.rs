@@ -51,6 +51,8 @@ pub type CssMatches = HashSet<(usize, u64)>;
 pub struct Finder<'a> {
     parts: &'a [Part],
     documents: Vec<Nodes<'a>>,
+    /// Documents whose frames nobody sees.
+    hidden: HashSet<usize>,
     elements: Vec<Element>,
     text: PageText,
     secrets: Literals,
@@ -76,9 +78,9 @@ impl<'a> Finder<'a> {
         let secrets: Vec<String> = secrets.into_iter().chain(in_fields).collect();
         let folded = Literals::new(secrets.iter().map(|secret| secret.to_lowercase()));
         let secrets = Literals::new(secrets);
-        let (documents, elements) = (Vec::new(), Vec::new());
+        let (documents, elements, hidden) = (Vec::new(), Vec::new(), HashSet::new());
         let mut finder =
-            Self { parts, documents, elements, text: PageText::default(), secrets, shown: OnceCell::new() };
+            Self { parts, documents, hidden, elements, text: PageText::default(), secrets, shown: OnceCell::new() };
         finder.add_document(0, 0, None, 0);
         let parents: Vec<_> = finder.elements.iter().map(|element| element.parent).collect();
         finder.text.finish(&parents);
@@ -262,7 +264,8 @@ impl<'a> Finder<'a> {
             let layout = nodes.node(element.position).and_then(|node| node.layout.as_ref());
             layout.is_some_and(|layout| !layout.is_visible)
         };
-        nodes.is_some_and(|nodes| nodes.facts(element.position).is_visible && !is_hidden(nodes))
+        let is_shown = |nodes: &Nodes<'_>| nodes.facts(element.position).is_visible && !is_hidden(nodes);
+        !self.hidden.contains(&element.document) && nodes.is_some_and(is_shown)
     }
 
     /// Returns the elements that match, of those below some others or, without others, of all.
@@ -301,6 +304,10 @@ impl<'a> Finder<'a> {
             return;
         }
         let own = self.documents.len();
+        let is_hidden = |frame: usize| self.elements.get(frame).is_some_and(|frame| !self.is_visible(frame));
+        if frame.is_some_and(is_hidden) {
+            self.hidden.insert(own);
+        }
         self.documents.push(Nodes::new(document, &content.accessibility, false));
         self.text.end();
         // The element that each node is or is in, and whether its text is left out.
@@ -315,7 +322,9 @@ impl<'a> Finder<'a> {
                     && !is_left_out
                     && let Some(around) = around
                 {
+                    self.text.continues &= !node.is_styled;
                     self.text.add(around, &self.secrets.mask_text(&node.content_text));
+                    self.text.continues &= !node.is_styled;
                 }
                 places.push((around, is_left_out || is_pseudo_element));
                 continue;
@@ -455,8 +464,12 @@ impl Nodes<'_> {
     /// Returns true if the element takes no input.
     pub(super) fn is_disabled(&self, node: &CapturedNode) -> bool {
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea" | "option");
-        self.accessible(node).is_some_and(|accessible| accessible.is("disabled"))
-            || is_field && self.document.attribute(node, "disabled").is_some()
+        let has = |node: &CapturedNode| self.document.attribute(node, "disabled").is_some();
+        let accessible = self.accessible(node);
+        let mut around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let is_in_disabled = |around| self.node(around).is_some_and(|around| around.tag == "fieldset" && has(around));
+        accessible.is_some_and(|accessible| accessible.is("disabled"))
+            || is_field && (has(node) || accessible.is_none() && around.any(is_in_disabled))
     }
 }
 

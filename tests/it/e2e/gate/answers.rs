@@ -63,6 +63,20 @@ fn filling_says_where_a_page_listens_to_keys() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn keys_that_nothing_takes_are_told_apart() {
+    Page::each_at(PATH, |page| {
+        doubts(page, &["type", "#deaf", "abc"], "a `button` holds no text, and the page shows no change");
+        is_done(page, &["type", "#days", "t"]);
+        is_done(page, &["type", "#game", "w"]);
+        for act in ["fill", "type"] {
+            page.refused(&[act, "#undisplayed", "x"], "element-hidden", &["is not displayed"]);
+            is_done(page, &[act, "#plain", "x"]);
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn boxes_with_states_of_their_own_are_checked() {
     Page::each_at(PATH, |page| {
         for (selector, attribute, on) in [("#row", "aria-pressed", "true"), ("#star", "data-state", "checked")] {

@@ -382,6 +382,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         tag, kind, point,
         is_disabled: isOff(element) || seen.isOff === true || (tag === 'label' && element.control?.matches(':disabled') === true),
         is_inert: !!element.closest('[inert]'),
+        is_undisplayed: !element.checkVisibility({ visibilityProperty: true }) && getComputedStyle(element).display !== 'contents',
         is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
         is_stepped: ['slider', 'spinbutton'].includes(element.getAttribute('role')),
@@ -496,11 +497,13 @@ const ENTRY: &str = "
     const watchEntry = element => {
         entry?.observer.disconnect();
         const watch = { element, events: [], isChanged: false };
-        const isOther = ({ target }) => !isWithin(target, element);
+        // What holds no text shows the effect of keys in itself, too, such as the entry that a list goes to.
+        const holdsText = element.matches('input, textarea, select') || element.isContentEditable || !!element.editContext;
+        const isOther = ({ target }) => !holdsText || !isWithin(target, element);
         const note = records => { watch.isChanged ||= records.some(isOther); };
         watch.observer = new MutationObserver(note);
         watch.note = note;
-        for (const root of rootsOf(element)) watch.observer.observe(root, { subtree: true, childList: true, characterData: true });
+        for (const root of rootsOf(element)) watch.observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: !holdsText });
         entry = watch;
     };
     const takenOf = element => {
