@@ -54,7 +54,7 @@ impl Nodes<'_> {
     pub(super) fn reason(&self, position: usize, role: &str) -> Option<Reason> {
         let node = self.node(position)?;
         let facts = self.facts(position);
-        if !node.is_element || facts.is_inert || facts.is_in_select {
+        if !node.is_element || facts.is_inert || facts.is_in_select || facts.is_picture {
             return None;
         }
         if matches!(node.tag.as_str(), "html" | "body") {

@@ -146,7 +146,14 @@ impl Nodes<'_> {
                     return;
                 }
                 let chosen = chosen.and_then(|(_, value)| value.as_str().map(str::to_owned));
-                let value = own.or(chosen).or_else(|| Some(rounded(value?.value.as_deref()?)));
+                let value = own.or(chosen).or_else(|| {
+                    let value = rounded(value?.value.as_deref()?);
+                    // Chromium joins it with what is hidden in the box, such as its list.
+                    let is_joined =
+                        |seen: &String| !seen.is_empty() && value.len() > seen.len() && value.starts_with(seen);
+                    let seen = is_list.then(|| self.text_below(position, None, true)).filter(is_joined);
+                    Some(seen.unwrap_or(value))
+                });
                 match value.filter(|value| !value.is_empty()) {
                     Some(_) if is_secret => states.push(("filled", Value::Null)),
                     Some(value) => states.push(("value", cut(&collapse(&value), MAX_VALUE).into())),

@@ -157,6 +157,8 @@ pub(super) struct Facts {
     pub(super) is_in_label: bool,
     /// True if an element around it takes input.
     pub(super) is_in_target: bool,
+    /// True if it is the picture of a box that nobody sees, and that has its line by its label.
+    pub(super) is_picture: bool,
     /// Way in which the element around it takes input for it.
     pub(super) group: Option<PartOf>,
 }
@@ -236,6 +238,7 @@ impl<'a> Nodes<'a> {
         nodes.add_passed();
         nodes.add_controls();
         nodes.add_drawn();
+        nodes.add_pictures();
         nodes.add_under_labels();
         nodes.add_hovered();
         nodes.add_groups();
@@ -417,7 +420,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Notes the fields that are transparent because something is drawn for them where a person types: their label while they are empty, or
-    /// boxes and texts as large as they are. Others, which nobody sees, are traps for programs.
+    /// boxes for what is typed. Others, which nobody sees, are traps for programs.
     fn add_under_labels(&mut self) {
         let is_transparent = |(position, node): &(usize, &CapturedNode)| {
             let facts = self.facts(*position);
@@ -435,14 +438,12 @@ impl<'a> Nodes<'a> {
             // One that the keyboard passes by is not for people, whatever is where it is.
             let index = self.document.attribute(node, "tabindex").and_then(|index| index.trim().parse::<i32>().ok());
             let is_for_people = index.is_none_or(|index| index >= 0) && !self.facts(*position).is_aria_hidden;
-            let is_in = |other: &Layout| other.is_painted && is_inside(layout, other);
             self.document.nodes.iter().enumerate().any(|(other, drawn)| {
                 let (true, Some(box_of)) = (self.facts(other).is_visible, drawn.layout.as_ref()) else { return false };
                 if drawn.is_text {
-                    let is_read = !drawn.text.trim().is_empty() && has_middle(layout, box_of);
-                    is_read && (is_label(drawn) || is_for_people && is_inside(layout, box_of))
+                    is_label(drawn) && has_middle(layout, box_of)
                 } else {
-                    is_for_people && is_in(box_of)
+                    is_for_people && box_of.is_painted && is_inside(layout, box_of)
                 }
             })
         };
@@ -514,6 +515,31 @@ impl<'a> Nodes<'a> {
             let is_drawn = (is_choice || is_editor) && is_beside && label.is_none_or(|label| !label.is_visible);
             if let Some(facts) = self.facts.get_mut(position) {
                 facts.is_drawn = is_drawn;
+            }
+        }
+    }
+
+    /// Notes the pictures that a page draws for boxes to check that nobody sees, where a label elsewhere stands for the box.
+    fn add_pictures(&mut self) {
+        let mut pictures = Vec::new();
+        for (control, label) in &self.labels {
+            let is_box = |node: &&CapturedNode| matches!(self.role(node), "checkbox" | "radio" | "switch");
+            let Some(place) = self.node(*control).filter(is_box).and_then(|node| node.parent) else { continue };
+            if self.facts(*control).is_visible || !self.facts(*label).is_visible {
+                continue;
+            }
+            let parts: Vec<_> = self.below(place).take(MAX_PARTS).collect();
+            let is_other =
+                |(at, other): &(usize, &CapturedNode)| at == label || at != control && self.is_control(other);
+            let mut around = std::iter::successors(Some(place), |around| self.node(*around)?.parent);
+            if parts.len() < MAX_PARTS && !parts.iter().any(is_other) && !around.any(|around| around == *label) {
+                let all = std::iter::once(place).chain(parts.iter().map(|(at, _)| *at));
+                pictures.extend(all.filter(|at| self.text_below(*at, None, true).is_empty()));
+            }
+        }
+        for picture in pictures {
+            if let Some(facts) = self.facts.get_mut(picture) {
+                facts.is_picture = true;
             }
         }
     }

@@ -200,6 +200,7 @@ impl<'a> Finder<'a> {
                     });
                     if BOXES.contains(&role.role.as_str()) {
                         self.keep_outermost(&mut found);
+                        self.keep_labels(&mut found);
                     }
                     found
                 }
@@ -256,6 +257,19 @@ impl<'a> Finder<'a> {
         found.retain(|&position| {
             !std::iter::successors(parent(position), |around| parent(*around)).any(|around| all.contains(&around))
         });
+    }
+
+    /// Removes the boxes that nobody sees and whose labels stand for them.
+    fn keep_labels(&self, found: &mut Vec<usize>) {
+        let control = |position: &usize| {
+            let element = self.elements.get(*position)?;
+            let nodes = self.documents.get(element.document)?;
+            let label = nodes.node(element.position).filter(|node| node.tag == "label");
+            Some((element.document, label.and(nodes.facts(element.position).control)?))
+        };
+        let controls: HashSet<_> = found.iter().filter_map(control).collect();
+        let is_one = |element: &Element| controls.contains(&(element.document, element.position));
+        found.retain(|position| !self.elements.get(*position).is_some_and(is_one));
     }
 
     fn is_visible(&self, element: &Element) -> bool {

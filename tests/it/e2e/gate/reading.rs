@@ -199,6 +199,11 @@ fn widgets_are_shown_by_what_people_use_of_them() {
         assert_eq!(page.ok(&["get", "attr", "#picker", "title"])["value"], "12");
         page.ok(&["check", "#power"]);
         assert_eq!(page.ok(&["get", "attr", "#power", "aria-checked"])["value"], "true");
+        assert_eq!(page.ok(&["get", "count", "role=switch[name=Wifi of the boat]"])["count"], 1);
+        for (act, state) in [("check", "on"), ("check", "on"), ("uncheck", "off")] {
+            page.ok(&[act, "role=switch[name=Wifi of the boat]"]);
+            assert_eq!(page.ok(&["get", "text", "#wifi-state"])["text"], state, "{act}");
+        }
         page.ok(&["click", "text=Choose all"]);
         assert_eq!(page.ok(&["get", "attr", "#all", "aria-checked"])["value"], "true");
     });

@@ -312,7 +312,9 @@ const HELPERS: &str = "
         if (!isUnseen(element) || !parent || !widgetOf(element)) return labels;
         const drawn = [...parent.children, parent].filter(other =>
             other !== element && isShown(other) && !isUnseen(other) && other.getBoundingClientRect().height <= 120);
-        return [...labels, ...drawn];
+        // A press of a label elsewhere presses the box itself, which a page that listens around it may undo.
+        const isElsewhere = label => !isWithin(element, label) && !isWithin(label, parent);
+        return takers.get(element) === parent && labels.every(isElsewhere) ? [...drawn, ...labels] : [...labels, ...drawn];
     };
     const standInPoint = (element, standIn) => {
         if (!isInView(standIn)) standIn.scrollIntoViewIfNeeded();
