@@ -145,7 +145,7 @@ async fn state_of(gate: &Arc<GateSession>, reference: Reference) -> Result<Eleme
 /// Returns true if nothing can be seen of the element of a reference.
 async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, Decision> {
     match state_of(gate, reference).await {
-        Ok(state) => Ok(!state.is_visible),
+        Ok(state) => Ok(!state.is_seen),
         Err(ElementError::Gone) if reference != Reference::Unknown => Ok(true),
         Err(error) => Err(refusal(reference, error)),
     }
@@ -154,7 +154,7 @@ async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, 
 /// Looks at the element of a reference. One that is gone never comes back.
 async fn look_at(gate: &Arc<GateSession>, reference: Reference) -> Result<WaitResult, Decision> {
     match state_of(gate, reference).await {
-        Ok(state) => Ok(if state.is_visible { WaitResult::Found } else { WaitResult::Hidden }),
+        Ok(state) => Ok(if state.is_seen { WaitResult::Found } else { WaitResult::Hidden }),
         Err(error) => Err(refusal(reference, error)),
     }
 }

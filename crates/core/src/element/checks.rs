@@ -91,6 +91,12 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
     if is_checkbox && state.is_checked.is_none() {
         return refusal(Code::NoEffect, format!("a `{what}` is no checkbox, radio button or switch; click it"));
     }
+    if act.verb == Verb::Uncheck && state.is_mixed {
+        return refusal(
+            Code::NoEffect,
+            format!("the `{what}` is partly checked, and a press may check all: click it, and look at it again"),
+        );
+    }
     let needs_sight = act.verb.uses_pointer() || act.verb == Verb::SelectText;
     let has_stand_in = state.has_stand_in || (is_checkbox && state.has_visible_label);
     if needs_sight && !state.is_visible && !(act.verb.is_press() && has_stand_in) {

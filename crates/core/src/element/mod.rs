@@ -153,7 +153,7 @@ fn checked(wanted: bool, before: &ElementState, after: &ElementState) -> Effect 
 
 fn selected(act: &Act, before: &ElementState, after: &ElementState, secrets: &Literals) -> Effect {
     let wanted = act.options.iter().filter_map(|text| before.option(text));
-    let mut wanted: Vec<_> = wanted.map(|option| option.value.as_str()).collect();
+    let mut wanted: Vec<_> = wanted.map(OptionState::identity).collect();
     let mut chosen = after.selected();
     wanted.sort_unstable();
     wanted.dedup();

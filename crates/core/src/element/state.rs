@@ -32,6 +32,13 @@ pub struct OptionState {
     pub is_disabled: bool,
 }
 
+impl OptionState {
+    /// Returns its value and its label.
+    pub(super) fn identity(&self) -> (&str, &str) {
+        (&self.value, &self.label)
+    }
+}
+
 /// Reaction of a page to a text that was entered, by the events that it got and what it changed.
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own that the gate reads")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -70,6 +77,8 @@ pub struct ElementState {
     pub is_content_editable: bool,
     /// `true` if it has a box that is shown.
     pub is_visible: bool,
+    /// `true` if a person sees it: it is visible, and does not let all light through.
+    pub is_seen: bool,
     /// `true` if a label of it is shown, as with checkboxes that a page paints itself.
     pub has_visible_label: bool,
     /// `true` if it is drawn, cannot be seen, and a label or what its page draws for it takes the pointer.
@@ -94,6 +103,8 @@ pub struct ElementState {
     pub value: Option<String>,
     /// State of a checkbox, radio button or switch.
     pub is_checked: Option<bool>,
+    /// `true` if it is a box that stands for several of which some are checked.
+    pub is_mixed: bool,
     /// Options of a select box.
     pub options: Vec<OptionState>,
     /// Maximum number of characters.
@@ -125,10 +136,17 @@ impl ElementState {
         !is_field && !self.is_editable && !self.is_content_editable && self.is_checked.is_none()
     }
 
-    /// Returns the values of the options that are chosen.
+    /// Returns the values and labels of the options that are chosen. Several options may have the same value.
     #[must_use]
-    pub fn selected(&self) -> Vec<&str> {
-        self.options.iter().filter(|option| option.is_selected).map(|option| option.value.as_str()).collect()
+    pub fn selected(&self) -> Vec<(&str, &str)> {
+        self.options.iter().filter(|option| option.is_selected).map(OptionState::identity).collect()
+    }
+
+    /// Returns the place of the option that a text names.
+    #[must_use]
+    pub fn place(&self, text: &str) -> Option<usize> {
+        let wanted = self.option(text)?;
+        self.options.iter().position(|option| std::ptr::eq(option, wanted))
     }
 
     /// Returns the option that a text names, by value or else by label.

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::capture::Layout;
 use super::item::{CELLS, Item, NodeKey, RoleAndName, neighbors};
+use crate::output::begin_in_words;
 
 /// Maximum number of items that are looked at for all groups of elements together. Beyond it, groups get no texts here.
 const MAX_LOOKS: usize = 4_000_000;
@@ -14,6 +15,12 @@ const MAX_CARD: usize = 12;
 
 /// Maximum number of texts of an element. A larger part of a page is about more than the element.
 const MAX_TEXTS: usize = 24;
+
+/// Maximum length of a text that tells an element from others, in bytes.
+const MAX_TEXT: usize = 1000;
+
+/// Maximum length of the head of a column and of the label of a row, in characters.
+const MAX_CONTEXT: usize = 200;
 
 /// Distance of what is in another line, besides that of the boxes: more than that of anything in the same one.
 const OTHER_LINE: f64 = 10_000.0;
@@ -203,8 +210,9 @@ impl AlikeSearch<'_> {
     /// Adds the texts that could tell a member from the others, and whose places are known.
     fn add_placed<'a>(&self, items: &'a [Item], texts: &mut Vec<&'a Item>) {
         for item in items {
-            let is_text = item.name.chars().any(char::is_alphanumeric) && !self.repeated.contains(item.name.as_str());
-            if item.layout.is_some() && is_text && !self.is_member(item) {
+            let is_text =
+                || item.name.chars().any(char::is_alphanumeric) && !self.repeated.contains(item.name.as_str());
+            if item.layout.is_some() && item.name.len() <= MAX_TEXT && !self.is_member(item) && is_text() {
                 texts.push(item);
             }
             self.add_placed(&item.children, texts);
@@ -442,7 +450,7 @@ fn left(cell: &Item) -> f64 {
 fn add_heads(rows: &[Vec<&Item>], found: &mut HashMap<NodeKey, String>) {
     let is_head = |row: &&Vec<&Item>| row.iter().any(|cell| cell.role == "columnheader");
     let Some(head) = rows.iter().find(is_head) else { return };
-    let heads: HashMap<usize, &str> = columns(head).map(|(column, cell)| (column, text(cell))).collect();
+    let heads: HashMap<usize, &str> = columns(head).map(|(column, cell)| (column, begin(text(cell)))).collect();
     let labels: Vec<Vec<&str>> = rows.iter().map(|row| labels(row)).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for label in labels.iter().flatten() {
@@ -454,7 +462,7 @@ fn add_heads(rows: &[Vec<&Item>], found: &mut HashMap<NodeKey, String>) {
         let label = labels.iter().find(is_own).or(labels.first()).copied().unwrap_or_default();
         for (column, cell) in columns(row) {
             let Some(head) = heads.get(&column).filter(|head| !head.is_empty()) else { continue };
-            let own = text(cell);
+            let own = begin(text(cell));
             let context = if label.is_empty() || label == own { (*head).to_owned() } else { format!("{label} {head}") };
             add_nodes(std::slice::from_ref(cell), &context, found);
         }
@@ -464,7 +472,7 @@ fn add_heads(rows: &[Vec<&Item>], found: &mut HashMap<NodeKey, String>) {
 /// Returns the texts of the cells of a row that are no heads.
 fn labels<'a>(row: &[&'a Item]) -> Vec<&'a str> {
     let cells = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
-    cells.map(text).filter(|text| text.chars().any(char::is_alphanumeric)).collect()
+    cells.map(|cell| begin(text(cell))).filter(|text| text.chars().any(char::is_alphanumeric)).collect()
 }
 
 /// Returns the cells of a row with the number of the column that each begins in.
@@ -477,6 +485,11 @@ fn columns<'a>(row: &[&'a Item]) -> impl Iterator<Item = (usize, &'a Item)> {
             Some((column, *cell))
         })
         .take_while(|(column, _)| *column < MAX_COLUMNS)
+}
+
+/// Returns the begin of a text that is said of each element in a row or a column.
+fn begin(text: &str) -> &str {
+    begin_in_words(text, MAX_CONTEXT).unwrap_or(text)
 }
 
 /// Returns the first text of a cell.

@@ -10,7 +10,8 @@ use super::capture::{CapturedNode, Document, Layout};
 use super::describe::{CLICKABLE, color, is_shown};
 use super::fields::States;
 use super::item::{
-    CELLS, DOCUMENT, Item, MARKS, NodeKey, collapse, end_texts, is_blank, is_limit, limited, merge_texts, neighbors,
+    CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, NodeKey, collapse, cut_words, end_texts, is_blank, is_limit, limited,
+    merge_texts, neighbors,
 };
 use super::nodes::{MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
 use crate::output::mask;
@@ -33,6 +34,15 @@ const MAX_MESSAGE: usize = 400;
 
 /// Number of lines of a PDF in a page that are shown. A PDF that is the page is shown as a whole.
 const MAX_PDF_LINES: usize = 40;
+
+/// Minimum width and height of a picture that is pressed by itself, in CSS pixels.
+const MIN_PICTURE: f64 = 48.0;
+
+/// Number of nodes in an element that are searched for a picture.
+const MAX_PARTS: usize = 50;
+
+/// Maximum length of the name of a box that is told by its label, in characters.
+const MAX_LABEL: usize = 1000;
 
 /// Maximum depth of frames in frames.
 const MAX_FRAMES: usize = 32;
@@ -261,21 +271,14 @@ impl Nodes<'_> {
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);
         }
-        if role == "combobox" {
-            remove_chosen(!name.is_empty(), &item.states, &mut children);
-        }
-        let mut children = merge_texts(children);
-        if role == "row" && children.iter().any(|child| matches!(child.role.as_str(), "cell" | "gridcell")) {
-            // The head of a column has the one that people know.
-            children.retain(|child| !is_handle(child));
-        }
+        let mut children = merge_texts(without_values(&item, is_secret, children));
         match reason {
             _ if is_behind => children.clear(),
             Some(Reason::Control) => {
                 let inner = take_inner(role, node.layout.as_ref(), &collapse(&name), &mut children);
                 add_states(&mut item.states, inner);
             }
-            Some(_) if !is_cell && is_wrapper(node, &name, &children) => {
+            Some(_) if !is_cell && is_wrapper(node, &name, &children) && !self.has_picture(position) => {
                 if let Some(child) = children.first_mut() {
                     add_states(&mut child.states, item.states);
                 }
@@ -285,7 +288,7 @@ impl Nodes<'_> {
             Some(_) if role == CLICKABLE && name.is_empty() && item.states.is_empty() => {
                 let is_moved = node.input.is_pressed || self.has_drag || self.is_draggable(node);
                 let is_scroller = node.layout.as_ref().is_some_and(|layout| layout.is_scroller);
-                if !is_moved && !is_scroller && is_carrier(&children) {
+                if !is_moved && !is_scroller && is_carrier(&children) && !self.has_picture(position) {
                     return children;
                 }
             }
@@ -314,7 +317,7 @@ impl Nodes<'_> {
     fn label_name(&self, label: usize, control: usize, children: &mut Vec<Item>) -> String {
         let is_first = self.labels.get(&control) == Some(&label);
         let own = if is_first { String::new() } else { self.text_below(label, Some(control), true) };
-        let name = if own.is_empty() { self.name(control) } else { own };
+        let name = cut_words(&if own.is_empty() { self.name(control) } else { own }, MAX_LABEL);
         if !name.is_empty() {
             remove_repeated(&name, children);
         }
@@ -356,6 +359,9 @@ impl Nodes<'_> {
         if node.tag == "label" {
             self.remove_label(facts.control, &mut children);
         }
+        if let Some(lines) = self.lines(position, node, &children) {
+            children = vec![Item { has_lines: true, is_inline: false, block: Some(key), ..Item::text(&lines) }];
+        }
         if node.layout.as_ref().is_some_and(|layout| !layout.is_inline) {
             children = merge_texts(children);
             end_texts(&mut children);
@@ -373,6 +379,28 @@ impl Nodes<'_> {
             return limited(role, children);
         }
         children
+    }
+
+    /// Returns true if a person sees a picture in an element besides the controls in it, and may press that.
+    fn has_picture(&self, position: usize) -> bool {
+        self.below(position).take(MAX_PARTS).any(|(at, part)| {
+            let is_large = |layout: &Layout| layout.width >= MIN_PICTURE && layout.height >= MIN_PICTURE;
+            let facts = self.facts(at);
+            matches!(part.tag.as_str(), "img" | "video")
+                && part.layout.as_ref().is_some_and(is_large)
+                && facts.is_visible
+                && !facts.is_in_control
+        })
+    }
+
+    /// Returns the lines of a text that its page shows as they are, as code and logs.
+    fn lines(&self, position: usize, node: &CapturedNode, children: &[Item]) -> Option<String> {
+        let facts = self.facts(position);
+        let is_text =
+            |item: &Item| item.is_text() || item.role == "code" && item.node.is_none() && item.children.is_empty();
+        let is_kept = node.tag == "pre" && facts.is_visible && !facts.is_inert && !facts.is_in_editable;
+        let lines = (is_kept && children.iter().all(is_text)).then(|| self.edited_text(position));
+        lines.filter(|lines| lines.contains('\n'))
     }
 
     /// Returns the item of a text, if it can be seen.
@@ -486,8 +514,25 @@ fn bar(node: &CapturedNode, states: &States) -> Option<(&'static str, Value)> {
     (is_barred && !is_said).then(|| ("cursor", "not-allowed".into()))
 }
 
+/// Removes what is in an element that only shows what it holds, or that is a secret, or changes the size of it.
+fn without_values(item: &Item, is_secret: bool, mut children: Vec<Item>) -> Vec<Item> {
+    match item.role.as_str() {
+        "combobox" | "searchbox" | "spinbutton" if is_secret => children.clear(),
+        "combobox" => remove_chosen(!item.name.is_empty(), &item.states, &mut children),
+        // The head of a column has the one that people know.
+        "row" if children.iter().any(|child| matches!(child.role.as_str(), "cell" | "gridcell")) => {
+            children.retain(|child| !is_handle(child));
+        }
+        _ => {}
+    }
+    children
+}
+
 /// Removes the texts that only repeat a part of a name.
 fn remove_repeated(name: &str, children: &mut Vec<Item>) {
+    if name.len() > MAX_COMPARED {
+        return;
+    }
     let is_text = |child: &Item| child.is_text() || MARKS.contains(&child.role.as_str());
     children.retain(|child| !is_text(child) || !name.contains(collapse(&child.name).as_str()));
 }

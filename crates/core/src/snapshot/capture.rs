@@ -34,7 +34,20 @@ pub const STYLES: &[&str] = &[
     "content-visibility",
     "font-family",
     "z-index",
+    "-webkit-text-fill-color",
 ];
+
+/// Number of nodes within which the outermost elements of a document are.
+pub(super) const MAX_OUTER: usize = 1000;
+
+/// Number of elements that a page has to place by itself before they are sorted by their places.
+const MIN_PLACED: usize = 3;
+
+/// Number of nodes between the first letter of a text and the rest of it.
+const MAX_BEFORE_TEXT: usize = 50;
+
+/// Maximum length of the texts and styles of a capture, each counted for every node that has it, in bytes.
+const MAX_LENGTH: usize = 64 << 20;
 
 /// Maximum number of nodes of a capture.
 const MAX_NODES: usize = 200_000;
@@ -48,6 +61,9 @@ pub enum CaptureError {
     /// The page is too large.
     #[error("the page has more than {MAX_NODES} nodes")]
     Size,
+    /// Its texts are too long.
+    #[error("the texts of the page have more than {MAX_LENGTH} bytes")]
+    Length,
 }
 
 /// Document of a frame.
@@ -201,6 +217,10 @@ impl Document {
         if count > MAX_NODES {
             return Err(CaptureError::Size);
         }
+        // Nodes share strings, but each has its own copy later.
+        if raw.documents.iter().map(|document| document.length(&raw.strings)).sum::<usize>() > MAX_LENGTH {
+            return Err(CaptureError::Length);
+        }
         raw.strings.iter_mut().for_each(mask);
         let strings: Arc<[String]> = raw.strings.into();
         Ok(raw.documents.into_iter().map(|document| document.read(&strings)).collect())
@@ -256,6 +276,20 @@ impl Document {
 }
 
 impl RawDocument {
+    /// Returns the length of all texts, names and styles that are kept or read for each node, in bytes.
+    fn length(&self, strings: &[String]) -> usize {
+        let length = |index: &i64| string(strings, *index).len();
+        let is_kept = |(place, _): &(usize, &i64)| !matches!(*place, 2 | 7);
+        let styles = self.layout.styles.iter().flat_map(|styles| styles.iter().enumerate().filter(is_kept));
+        let read = ["class", "id"];
+        let attributes = self.nodes.attributes.iter().flat_map(|attributes| attributes.chunks_exact(2));
+        let named = attributes.filter(|pair| pair.first().is_some_and(|name| read.contains(&string(strings, *name))));
+        let texts = self.nodes.node_value.iter().chain(&self.nodes.node_name).chain(&self.layout.text);
+        let values = self.nodes.text_value.value.iter().chain(&self.nodes.input_value.value);
+        let all = texts.chain(values).chain(named.filter_map(<[_]>::last)).map(length);
+        all.chain(styles.map(|(_, style)| length(style))).fold(0, usize::saturating_add)
+    }
+
     fn read(self, strings: &Arc<[String]>) -> Document {
         let text_of = |index: i64| string(strings, index);
         let raw = self.nodes;
@@ -311,7 +345,8 @@ impl RawDocument {
                     is_inline: (display.starts_with("inline") && !is_box) || display == "contents",
                     // A group of a drawing has a box even where it is not drawn.
                     is_visible: matches!(style(1), "visible" | "") && display != "none",
-                    cursor: style(2).to_owned(),
+                    // Behind the pictures of a cursor is its name.
+                    cursor: style(2).rsplit(", ").next().unwrap_or_default().to_owned(),
                     takes_pointer: style(3) != "none",
                     is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
                     color: if is_shape { style(9) } else { background }.to_owned(),
@@ -333,7 +368,7 @@ impl RawDocument {
                         is_absolute: style(13) == "absolute",
                         is_fixed: style(13) == "fixed",
                         is_positioned: !matches!(style(13), "static" | ""),
-                        text_color: style(14).to_owned(),
+                        text_color: if style(20).is_empty() { style(14) } else { style(20) }.to_owned(),
                         has_picture: !matches!(picture, "none" | ""),
                         has_icon_font: is_icon_font(style(18)),
                         order: layout.paint_orders.get(position).copied().unwrap_or_default(),
@@ -343,8 +378,11 @@ impl RawDocument {
                 });
             }
         }
+        join_first_letters(&mut nodes);
         nodes.iter_mut().for_each(note_styled);
-        let nodes = with_texts_behind(nodes);
+        let is_right_to_left = |node: &CapturedNode| node.tag == "html" && has_attribute(node, strings, "dir", "rtl");
+        let is_right_to_left = nodes.iter().take(MAX_OUTER).any(is_right_to_left);
+        let nodes = in_order_of_sight(nodes, is_right_to_left);
         // The box of the document itself is that of the window.
         let window = nodes.first().and_then(|node| Some(node.layout.as_ref()?.height));
         Document {
@@ -385,48 +423,110 @@ fn add_hosts(nodes: &mut [CapturedNode], shadow_root_type: &Rare) {
 fn note_styled(node: &mut CapturedNode) {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '✓' | '✔' | '✗' | '✘' | '★' | '☆');
     let is_read = |layout: &Layout| !layout.look.has_icon_font;
-    node.is_styled = matches!(node.tag.as_str(), "::before" | "::after")
+    let is_marker = node.tag == "::marker";
+    node.is_styled = (is_marker || matches!(node.tag.as_str(), "::before" | "::after"))
         && node.text.contains(is_word)
         && node.layout.as_ref().is_some_and(is_read);
     if node.is_styled {
         node.is_text = true;
         node.content_text.clone_from(&node.text);
+        // The number of an entry is in the line of that.
+        node.layout.iter_mut().for_each(|layout| layout.is_inline |= is_marker);
     }
 }
 
-/// Puts the texts that styles put behind what is in an element there: Chromium reports them before that.
-fn with_texts_behind(nodes: Vec<CapturedNode>) -> Vec<CapturedNode> {
-    let is_behind = |node: &CapturedNode| node.is_styled && node.tag == "::after";
-    if !nodes.iter().any(is_behind) {
+/// Returns the nodes in the order in which a person sees them, where Chromium reports another one: texts that styles put behind the content of
+/// an element come before that; and a page that places rows, cells or lines by itself keeps their elements when it sorts or scrolls them.
+fn in_order_of_sight(nodes: Vec<CapturedNode>, is_right_to_left: bool) -> Vec<CapturedNode> {
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    let mut order = Vec::new();
+    for (position, node) in nodes.iter().enumerate() {
+        node.parent.and_then(|parent| below.get_mut(parent)).unwrap_or(&mut order).push(position);
+    }
+    let mut is_changed = false;
+    for children in below.iter_mut().filter(|children| children.len() > 1) {
+        is_changed |= put_behind(&nodes, children) || sort_placed(&nodes, children, is_right_to_left);
+    }
+    if !is_changed {
         return nodes;
     }
-    // The nodes below each node end before its own place in here.
-    let mut ends: Vec<usize> = (1..=nodes.len()).collect();
-    for (position, node) in nodes.iter().enumerate().rev() {
-        let end = ends.get(position).copied().unwrap_or_default();
-        if let Some(around) = node.parent.and_then(|parent| ends.get_mut(parent)) {
-            *around = end.max(*around);
-        }
+    let mut open = std::mem::take(&mut order);
+    open.reverse();
+    while let Some(position) = open.pop() {
+        order.push(position);
+        open.extend(below.get(position).into_iter().flatten().rev());
     }
-    let place = |position: usize, node: &CapturedNode| match node.parent.filter(|_| is_behind(node)) {
-        // Of several elements that end together, the inner one ends first.
-        Some(parent) => (ends.get(parent).copied().unwrap_or_default(), 0, usize::MAX - parent),
-        None => (position, 1, 0),
-    };
-    let mut order: Vec<_> =
-        nodes.iter().enumerate().map(|(position, node)| (place(position, node), position)).collect();
-    order.sort_unstable();
     let mut moved = vec![0; nodes.len()];
-    for (new, (_, old)) in order.iter().enumerate() {
+    for (new, old) in order.iter().enumerate() {
         if let Some(moved) = moved.get_mut(*old) {
             *moved = new;
         }
     }
     let moved = |at: Option<usize>| at.and_then(|at| moved.get(at).copied());
     let mut nodes: Vec<_> = nodes.into_iter().map(Some).collect();
-    let mut taken = |old: usize| nodes.get_mut(old).and_then(Option::take);
-    let in_order = order.into_iter().filter_map(|(_, old)| taken(old));
+    let in_order = order.into_iter().filter_map(|old| nodes.get_mut(old).and_then(Option::take));
     in_order.map(|node| CapturedNode { parent: moved(node.parent), host: moved(node.host), ..node }).collect()
+}
+
+/// Puts the text that a style puts behind the other children of an element there. Returns false if there is none, or it is the last one.
+fn put_behind(nodes: &[CapturedNode], children: &mut Vec<usize>) -> bool {
+    let is_behind = |at: &usize| nodes.get(*at).is_some_and(|node| node.is_styled && node.tag == "::after");
+    match children.iter().position(is_behind) {
+        Some(place) if place + 1 < children.len() => {
+            let behind = children.remove(place);
+            children.push(behind);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Sorts the children of an element by their places if all are placed by the page, one below or beside the other. Returns false if that
+/// changes nothing.
+fn sort_placed(nodes: &[CapturedNode], children: &mut [usize], is_right_to_left: bool) -> bool {
+    let layout = |at: &usize| nodes.get(*at).and_then(|node| node.layout.as_ref());
+    let placed: Vec<_> = children.iter().filter_map(|at| Some((nodes.get(*at)?, layout(at)?))).collect();
+    let Some((first, place)) = placed.first().filter(|_| placed.len() >= MIN_PLACED) else { return false };
+    let is_placed =
+        |(node, layout): &(&CapturedNode, &Layout)| node.is_element && layout.look.is_absolute && node.tag == first.tag;
+    if !placed.iter().all(is_placed) {
+        return false;
+    }
+    let is_near = |one: f64, other: f64| (one - other).abs() <= 1.0;
+    let is_below = |(_, own): &(&CapturedNode, &Layout)| is_near(own.x, place.x) && is_near(own.width, place.width);
+    let is_beside = |(_, own): &(&CapturedNode, &Layout)| is_near(own.y, place.y) && is_near(own.height, place.height);
+    let key: fn(&Layout) -> f64 = if placed.iter().all(is_below) {
+        |layout| layout.y
+    } else if !is_right_to_left && placed.iter().all(is_beside) {
+        |layout| layout.x
+    } else {
+        return false;
+    };
+    let place_of = |at: &usize| layout(at).map_or(f64::INFINITY, key);
+    if children.is_sorted_by(|one, other| place_of(one) <= place_of(other)) {
+        return false;
+    }
+    children.sort_by(|one, other| place_of(one).total_cmp(&place_of(other)));
+    true
+}
+
+/// Gives the first letter of a text back to it: a style that is only for that letter makes an element of it.
+fn join_first_letters(nodes: &mut [CapturedNode]) {
+    for at in 0..nodes.len() {
+        let Some((letter, behind)) = nodes.get_mut(at..).and_then(<[_]>::split_first_mut) else { return };
+        if letter.tag != "::first-letter" {
+            continue;
+        }
+        let around = letter.parent;
+        let mut inside = behind.iter_mut().take(MAX_BEFORE_TEXT).take_while(|node| node.parent >= around);
+        if let Some(text) = inside.find(|node| node.is_text && node.layout.is_some()) {
+            text.text.insert_str(0, &std::mem::take(&mut letter.text));
+            // A text of one letter has no box of its own left.
+            if text.layout.as_ref().is_some_and(|own| own.width <= 0.0) {
+                text.layout.clone_from(&letter.layout);
+            }
+        }
+    }
 }
 
 impl Rare {
@@ -437,6 +537,13 @@ impl Rare {
             }
         }
     }
+}
+
+/// Returns true if an attribute of a node has a value, in any case.
+fn has_attribute(node: &CapturedNode, strings: &[String], name: &str, value: &str) -> bool {
+    let mut pairs = node.attributes.chunks_exact(2);
+    let pair = pairs.find(|pair| pair.first().is_some_and(|key| string(strings, *key) == name));
+    pair.and_then(<[_]>::last).is_some_and(|own| string(strings, *own).eq_ignore_ascii_case(value))
 }
 
 /// Returns a string of the table of a capture; -1 stands for the empty one.
@@ -488,6 +595,9 @@ impl PageListeners {
         ListenedInput { is_clickable: is_clickable || has(POINTED), is_pressed: has(PRESSED), is_hovered: has(HOVERED) }
     }
 }
+
+/// Part of the light that a color keeps if nobody sees it.
+const MIN_ALPHA: f64 = 0.05;
 
 /// Maximum difference of two channels of colors that nobody tells apart.
 const SAME: u8 = 10;
@@ -583,7 +693,8 @@ pub(super) fn hex(color: &str) -> Option<String> {
 }
 
 pub(super) fn is_transparent(color: &str) -> bool {
-    matches!(color, "" | "none" | "transparent") || (color.starts_with("rgba(") && color.ends_with(", 0)"))
+    let alpha = || color.strip_prefix("rgba(")?.strip_suffix(')')?.rsplit(", ").next()?.parse::<f64>().ok();
+    matches!(color, "" | "none" | "transparent") || alpha().is_some_and(|alpha| alpha <= MIN_ALPHA)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::capture::{CapturedNode, Document, Layout, is_same_color, is_transparent, opaque};
-use super::nodes::{MAX_OUTER, MAX_TRANSPARENCY, Nodes, has_box};
+use super::capture::{CapturedNode, Document, Layout, MAX_OUTER, is_same_color, is_transparent, opaque};
+use super::nodes::{MAX_TRANSPARENCY, Nodes, has_box};
 
 /// Minimum height of a text that a person can read, in CSS pixels.
 const MIN_TEXT: f64 = 4.0;

@@ -279,7 +279,7 @@ impl Nodes<'_> {
                 let parent = self.node(around)?.parent?;
                 let is_beside =
                     |at: &usize| self.node(*at).is_some_and(|node| node.parent == Some(parent) && node.is_element);
-                (parent + 1..around).rev().find(is_beside).filter(is_hidden)
+                (parent + 1..around).rev().take(MAX_BESIDE).find(is_beside).filter(is_hidden)
             })
         };
         let label = self.label_text(inside().or_else(before)?);
@@ -527,6 +527,10 @@ impl Nodes<'_> {
     /// is hidden in a label that can, as the countries of a field for phone numbers.
     pub(super) fn label_text(&self, control: usize) -> String {
         let Some(label) = self.labels.get(&control) else { return String::new() };
+        // A large label is that of its first control alone.
+        if self.facts(*label).control != Some(control) && self.below(*label).nth(MAX_BESIDE).is_some() {
+            return String::new();
+        }
         let seen = self.text_below(*label, Some(control), true);
         if seen.is_empty() { self.text_below(*label, Some(control), false) } else { seen }
     }
@@ -620,6 +624,8 @@ impl Nodes<'_> {
             let ids = self.document.attribute(node, attribute).unwrap_or_default().split_ascii_whitespace();
             let mut positions: Vec<_> = ids.take(MAX_MESSAGES).filter_map(|id| self.position_of(node, id)).collect();
             positions.dedup();
+            // A message is short.
+            positions.retain(|position| self.below(*position).nth(MAX_BESIDE).is_none());
             let mut message = String::new();
             for position in positions {
                 if message.len() <= MAX_MESSAGE {

@@ -142,17 +142,19 @@ pub(super) fn shorten(items: Vec<Item>, parts: &[Part]) -> Vec<Item> {
         item.children = shorten(std::mem::take(&mut item.children), parts);
         item
     };
-    let mut entries: Vec<Item> = items.into_iter().map(shorten_below).collect();
-    let mut shown = Vec::with_capacity(entries.len());
-    while let Some(first) = entries.first() {
+    let mut shown = Vec::with_capacity(items.len());
+    let mut rest = items.into_iter().map(shorten_below).peekable();
+    while let Some(first) = rest.next() {
         let role = first.role.clone();
-        let length = entries.iter().take_while(|entry| entry.role == role).count();
-        let others = entries.split_off(length);
-        match ENTRIES.iter().find(|(entry, _)| *entry == role) {
-            Some((_, names)) => add_shown(entries, names, parts, &mut shown),
-            None => shown.append(&mut entries),
+        let Some((_, names)) = ENTRIES.iter().find(|(entry, _)| *entry == role) else {
+            shown.push(first);
+            continue;
+        };
+        let mut entries = vec![first];
+        while let Some(entry) = rest.next_if(|entry| entry.role == role) {
+            entries.push(entry);
         }
-        entries = others;
+        add_shown(entries, names, parts, &mut shown);
     }
     shown
 }

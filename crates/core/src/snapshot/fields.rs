@@ -8,6 +8,7 @@ use super::covers::is_over;
 use super::item::{collapse, cut, cut_words, is_unseen};
 use super::nodes::Nodes;
 use crate::element::asks_for_secret;
+use crate::output::mask;
 
 /// Maximum number of options that are listed.
 const MAX_OPTIONS: usize = 40;
@@ -97,6 +98,12 @@ impl Nodes<'_> {
     pub(super) fn is_secret(&self, node: &CapturedNode) -> bool {
         let is_password = node.tag == "input" && self.input_type(node) == "password";
         is_password || self.document.attribute(node, "autocomplete").is_some_and(asks_for_secret)
+    }
+
+    /// Returns true if a page draws the content of the element, and that is a secret.
+    fn is_secret_editor(&self, position: usize, node: &CapturedNode) -> bool {
+        let is_field = || matches!(self.role(node), "combobox" | "searchbox" | "spinbutton" | "textbox");
+        node.is_element && is_field() && (self.is_secret(node) || mask::is_sensitive(&self.name(position)))
     }
 
     /// Returns the type of an `<input>`.
@@ -307,10 +314,12 @@ impl Nodes<'_> {
     /// Returns the labels of the options of a list, as far as they are listed.
     fn options(&self, list: usize, only_selected: bool) -> Value {
         let has = |option: &CapturedNode, name| self.document.attribute(option, name).is_some();
-        let is_hidden = |option: &CapturedNode| {
-            let style = self.document.attribute(option, "style").unwrap_or_default().replace(' ', "");
-            has(option, "hidden") || style.contains("display:none")
+        let says_hidden = |node: &CapturedNode| {
+            let style = self.document.attribute(node, "style").unwrap_or_default().replace(' ', "");
+            has(node, "hidden") || style.contains("display:none")
         };
+        let group = |option: &CapturedNode| self.node(option.parent?).filter(|group| group.tag == "optgroup");
+        let is_hidden = |option: &CapturedNode| says_hidden(option) || group(option).is_some_and(says_hidden);
         let mut options = self.options_of(list);
         options.retain(|(_, option)| option.is_selected || !is_hidden(option));
         let shown = options.iter().filter(|(_, option)| !only_selected || option.is_selected);
@@ -358,6 +367,7 @@ impl Nodes<'_> {
     /// Returns the text that a person sees in an editor.
     pub(super) fn edited_text(&self, editor: usize) -> String {
         let mut lines = Lines::default();
+        let mut secret_end = 0;
         // Elements that are open, and whether each ends the line.
         let mut open: Vec<(usize, bool)> = vec![(editor, true)];
         for (position, node) in self.document.nodes.iter().enumerate().skip(editor + 1) {
@@ -375,6 +385,11 @@ impl Nodes<'_> {
                 lines.end();
             }
             open.push((position, is_block));
+            // What a secret field in it holds is none of its text.
+            if position < secret_end || self.is_secret_editor(position, node) {
+                secret_end = secret_end.max(position + 1 + self.below(position).count());
+                continue;
+            }
             let is_drawn =
                 node.tag.starts_with("::") || self.node(parent).is_some_and(|parent| parent.tag.starts_with("::"));
             if node.tag == "br" {

@@ -20,7 +20,7 @@ const MAX_HEIGHT: usize = 48;
 const MAX_NAME: usize = 120;
 
 /// Maximum length of a name that is compared with the texts below it, in bytes.
-const MAX_COMPARED: usize = 4096;
+pub(super) const MAX_COMPARED: usize = 4096;
 
 /// Node of a document: the part of the page that a process draws, and the position of the document in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -116,6 +116,8 @@ pub(super) struct Item {
     pub(super) is_behind: bool,
     /// True if its value is the text of what is in it.
     pub(super) is_rich: bool,
+    /// True if its text keeps its lines, as code does.
+    pub(super) has_lines: bool,
     /// Text that is drawn in one group with it, if it is a shape of a drawing.
     pub(super) drawn_text: Option<String>,
 }
@@ -162,7 +164,7 @@ impl Item {
         if has_own_name {
             let name = collapse(&self.name);
             if name.len() <= MAX_COMPARED {
-                remove_repeated(&mut children, &name);
+                remove_repeated(&mut children, &name, TEXTS.contains(&self.role.as_str()));
             }
             let repeats = self.node.is_none() && is_repeated(&children, &name);
             let is_shown_below = name.chars().count() > MAX_NAME && !children.is_empty();
@@ -194,7 +196,7 @@ pub(super) fn merge_texts(items: Vec<Item>) -> Vec<Item> {
     for item in items {
         if item.is_text() {
             match merged.last_mut() {
-                Some(last) if last.is_text() && last.is_inline && item.is_inline => {
+                Some(last) if last.is_text() && last.is_inline && item.is_inline && !item.has_lines => {
                     last.name.push_str(&item.name);
                     continue;
                 }
@@ -204,7 +206,7 @@ pub(super) fn merge_texts(items: Vec<Item>) -> Vec<Item> {
         merged.push(item);
     }
     for item in &mut merged {
-        if item.is_text() {
+        if item.is_text() && !item.has_lines {
             item.name = collapse(&item.name);
         }
     }
@@ -238,15 +240,17 @@ fn add_names(items: &[Item], names: &mut String) {
     }
 }
 
-/// Removes what only repeats a part of a name.
-fn remove_repeated(items: &mut Vec<Item>, name: &str) {
+/// Removes what only repeats a name, or a part of one that is the content.
+fn remove_repeated(items: &mut Vec<Item>, name: &str, is_from_content: bool) {
     items.retain_mut(|item| {
         let role = item.role.as_str();
         if item.node.is_some() || role == DOCUMENT || CELLS.contains(&role) || MARKS.contains(&role) {
             return true;
         }
-        remove_repeated(&mut item.children, name);
-        !item.children.is_empty() || !name.contains(collapse(&item.name).as_str())
+        remove_repeated(&mut item.children, name, is_from_content);
+        let text = collapse(&item.name);
+        !item.children.is_empty()
+            || if is_from_content { !name.contains(&text) } else { !text.is_empty() && text != name }
     });
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::accessibility::{Accessibility, Accessible};
-use super::capture::{CapturedNode, Document, Layout};
+use super::capture::{CapturedNode, Document, Layout, MAX_OUTER};
 
 /// Words in the class of one of several elements that a page shows as the one that is chosen.
 const CHOSEN: &[&str] = &["active", "selected", "current"];
@@ -34,9 +34,6 @@ pub(super) const FOCUSED_PARTS: &[&str] = &["columnheader", "gridcell", "row", "
 
 /// Part of the light that passes through an element which nobody sees.
 pub(super) const MAX_TRANSPARENCY: f64 = 0.95;
-
-/// Number of nodes within which the outermost elements of a document are.
-pub(super) const MAX_OUTER: usize = 1000;
 
 /// Position to the left that nobody scrolls back from, in CSS pixels.
 const FAR_AWAY: f64 = -5000.0;

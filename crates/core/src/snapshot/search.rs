@@ -412,7 +412,7 @@ impl Nodes<'_> {
     /// Returns true if the text below an element does not count, by the element itself or by one around it.
     fn is_text_left_out(&self, position: usize, is_around: bool) -> bool {
         let Some(node) = self.node(position) else { return true };
-        let is_edited_secret = || self.role(node) == "textbox" && mask::is_sensitive(&self.name(position));
+        let is_edited_secret = || FIELDS.contains(&self.role(node)) && mask::is_sensitive(&self.name(position));
         // Chromium shows a select box by elements of its own, of which the options are those of the page.
         WITHOUT_TEXT.contains(&node.tag.as_str())
             || node.tag == "select"

@@ -77,6 +77,50 @@ fn keys_that_nothing_takes_are_told_apart() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn acts_on_kinds_of_libraries_reach_what_they_name() {
+    Page::each_at("gate/kinds", |page| {
+        // An entry of a tree is pressed in its own line, and a row beside the link in it.
+        for (selector, log) in [
+            ("role=treeitem[name=src]", "entry src"),
+            ("role=treeitem[name=b.rs]", "entry b.rs"),
+            ("#order-17", "order opened"),
+            ("#ann", "mail"),
+            ("#tile", "picture opened"),
+            ("#like", "liked"),
+        ] {
+            is_done(page, &["click", selector]);
+            page.assert_log(log);
+        }
+        // A page that only asks if its form is right sends none.
+        page.ok(&["focus", "#crew"]);
+        is_done(page, &["click", "#more"]);
+        page.assert_log("more is shown");
+        is_done(page, &["check", "#terms"]);
+        assert_eq!(page.ok(&["is", "enabled", "#send"])["enabled"], false);
+        // Options may have one value, and it is not known that they are others.
+        for option in ["Team", "Enterprise", "Free"] {
+            is_done(page, &["select", "#plan", option]);
+            page.assert_log(option);
+        }
+        for (field, text, value) in [("#count", "0", "10"), ("#count", "5", "105"), ("#port", "@x.org", "ann@x.org")] {
+            is_done(page, &["type", field, text]);
+            assert_eq!(page.ok(&["get", "value", field])["value"], value, "{field}");
+        }
+        for mixed in ["#all", "#folder"] {
+            page.refused(&["uncheck", mixed], "no-effect", &["is partly checked"]);
+        }
+        is_done(page, &["check", "#all"]);
+        page.assert_log("all pressed");
+        is_done(page, &["uncheck", "#all"]);
+        page.ok(&["wait", "#veil"]);
+        page.ok(&["click", "#log"]);
+        page.ok(&["wait", "--gone", "#veil"]);
+        assert_eq!(page.ok(&["is", "visible", "#veil"])["visible"], false);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn boxes_with_states_of_their_own_are_checked() {
     Page::each_at(PATH, |page| {
         for (selector, attribute, on) in [("#row", "aria-pressed", "true"), ("#star", "data-state", "checked")] {

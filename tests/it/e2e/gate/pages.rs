@@ -55,6 +55,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "reading-names" => html(include_str!("../../../e2e/pages/gate/reading-names.html")),
         "reading-folded" => html(include_str!("../../../e2e/pages/gate/reading-folded.html")),
         "reading-widgets" => html(include_str!("../../../e2e/pages/gate/reading-widgets.html")),
+        "kinds" => html(include_str!("../../../e2e/pages/gate/kinds.html")),
         "fades" => html(include_str!("../../../e2e/pages/gate/fades.html")),
         "random" => html(include_str!("../../../e2e/pages/gate/random.html")),
         "bars" => html(include_str!("../../../e2e/pages/gate/bars.html")),

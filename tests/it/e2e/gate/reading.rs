@@ -30,7 +30,7 @@ fn check(path: &'static str, name: &str) {
         );
         for line in lines(page, &["snapshot"]).into_iter().filter(|line| !line.name.is_empty()) {
             let selector = if line.role == "text" {
-                format!("text={}", line.name)
+                format!("text={}", line.name.replace('\n', " "))
             } else {
                 format!("role={}[name={}]", line.role, serde_json::Value::from(line.name.as_str()))
             };
@@ -207,6 +207,12 @@ fn widgets_are_shown_by_what_people_use_of_them() {
         page.ok(&["click", "text=Choose all"]);
         assert_eq!(page.ok(&["get", "attr", "#all", "aria-checked"])["value"], "true");
     });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn kinds_of_libraries_are_read_as_a_person_sees_them() {
+    check("gate/kinds", "kinds");
 }
 
 #[test]

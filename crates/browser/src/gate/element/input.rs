@@ -235,9 +235,9 @@ impl ElementHandle {
         self.tab().type_keys(text).await
     }
 
-    /// Selects all by the keys for it.
-    pub(super) async fn select_all(&self) -> Result<(), ElementError> {
-        match Chord::parse("Control+a") {
+    /// Presses keys that every keyboard has.
+    pub(super) async fn press_keys(&self, keys: &str) -> Result<(), ElementError> {
+        match Chord::parse(keys) {
             Ok(chord) => self.tab().press(&chord).await,
             Err(_) => Ok(()),
         }

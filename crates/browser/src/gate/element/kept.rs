@@ -36,7 +36,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return element;
     }};
     const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry }};
-    const places = {{ imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf }};
+    const places = {{ imageOf, boxOf, inView, isSeen, isOff, aimAt, hitOf, isWithin, parentOf, coverOf }};
     return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
@@ -44,7 +44,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isShown, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isOff, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -122,9 +122,17 @@ const HELPERS: &str = "
         const area = new DOMRect(left + from, top + above, to - from, below - above);
         return area.width > 0 && area.height > 0 ? area : undefined;
     };
+    // Of an entry of a tree with others in it, the part in front of those.
+    const headOf = element => {
+        const inner = element.getAttribute('role') === 'treeitem' ? element.querySelector('[role=treeitem]') : null;
+        if (!inner?.getClientRects().length) return null;
+        const [{ left, top, width }, first] = [element.getBoundingClientRect(), inner.getBoundingClientRect()];
+        return first.top > top + 1 ? new DOMRect(left, top, width, first.top - top) : null;
+    };
     const areasOf = element => {
-        const image = imageOf(element);
-        return image ? [areaOnImage(element, image)].filter(Boolean) : rectsOf(element);
+        const [image, head] = [imageOf(element), headOf(element)];
+        if (image) return [areaOnImage(element, image)].filter(Boolean);
+        return head ? [head] : rectsOf(element);
     };
     const areaOf = element => areasOf(element)[0];
     const boxOf = element => (imageOf(element) && areaOf(element)) || element.getBoundingClientRect();
@@ -133,6 +141,16 @@ const HELPERS: &str = "
         const box = imageOf(element) ?? element;
         const { display, visibility } = getComputedStyle(box);
         return display === 'contents' ? visibility === 'visible' : box.checkVisibility({ visibilityProperty: true });
+    };
+    // True if a person sees it. Pages draw a box of their own for a field that lets all light through, and what is below the window may
+    // appear when a person scrolls to it.
+    const isSeen = element => {
+        if (!isShown(element)) return false;
+        const isFaint = node => getComputedStyle(node).opacity === '0' && node.getBoundingClientRect().top < innerHeight;
+        for (let node = element.matches('input, select, textarea') ? parentOf(element) : element; node; node = parentOf(node)) {
+            if (isFaint(node)) return false;
+        }
+        return true;
     };
     const isOffPage = element => {
         const area = areaOf(element);
@@ -148,14 +166,21 @@ const HELPERS: &str = "
     const pointOf = element => {
         const seen = areasOf(element).map(inView).filter(([left, top, right, bottom]) => left < right && top < bottom);
         const isFree = point => isOwnPress(element, hitOf(element, point));
-        const middle = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8).find(isFree);
-        if (middle || seen.length === 0) return middle ?? middleOf(element);
+        // A small control in it is another thing to press, as a link in a row. One that fills it is its content.
+        const isClean = point => {
+            const hit = hitOf(element, point);
+            const other = hit && isWithin(hit, element) ? otherAt(element, hit) : null;
+            return isOwnPress(element, hit) && !(other && sizeOf(other) * 4 < sizeOf(element));
+        };
+        const middles = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8);
+        const clean = middles.find(isClean);
+        if (clean || seen.length === 0) return clean ?? middleOf(element);
         // Where a person sees it: on its line, beside what covers its middle, or in its shape.
         const onLine = linesOf(element).flatMap(pointsOn).find(isFree);
         if (onLine) return onLine;
         const steps = [0.5, 0.3, 0.7, 0.15, 0.85, 0.05, 0.95];
         const points = seen.slice(0, 2).flatMap(area => steps.flatMap(y => steps.map(x => pointIn(area, x, y))));
-        return points.find(isFree) ?? middleOf(element);
+        return points.find(isClean) ?? [...middles, ...points].find(isFree) ?? middleOf(element);
     };
     const isInView = element => {
         const area = areaOf(element);
@@ -396,6 +421,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         may_have_taker: usesPointer && (seen.isCovered || !isShown(element)) && !!possibleTaker(element),
         has_own_tag: tag.includes('-'),
         is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
+        is_seen: !isAfterAct && isSeen(element),
         is_moving: isMoving,
         is_in_view: usesPointer && (isInView(element) || seen.hasStandIn),
         is_covered: seen.isCovered,
@@ -405,6 +431,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         has_focus: !!focused && isWithin(focused, element),
         value: isField || tag === 'select' ? clip(element.value) : context ? clip(context.text) : isEdited ? clip(element.innerText) : null,
         is_checked: isChecked,
+        is_mixed: element.indeterminate === true || ['aria-checked', 'aria-pressed'].some(name => element.getAttribute(name) === 'mixed'),
         options: options.map(option => ({
             value: clip(option.value), label: clip(option.label), text: clip(option.textContent.trim()), is_selected: option.selected,
             is_disabled: option.matches(':disabled'),
@@ -477,14 +504,25 @@ const PRESS: &str = "
 /// Functions that see a form which the browser refuses to send: `watchForms` begins with it, and `refusedFields` returns its fields. Pages
 /// ask for the same checks by themselves: without a `submit`, and without a press or key that they took, the browser has refused.
 const FORMS: &str = "
-    let forms = { fields: [], isSent: false, begins: [] };
-    const watchForms = () => { forms = { fields: [], isSent: false, begins: [] }; };
+    let forms = null;
+    const watchForms = () => { forms = { fields: [], isSent: false, isAsked: false, begins: [] }; };
+    watchForms();
+    const isSender = event => event.type === 'keydown' ? event.key === 'Enter'
+        : event.composedPath().some(node => node.form && ['submit', 'image'].includes(node.type));
     addEventListener('invalid', event => { if (!event.defaultPrevented && forms.fields.length < 20) forms.fields.push(event.target); }, { capture: true });
     addEventListener('submit', () => { forms.isSent = true; }, { capture: true });
-    for (const kind of ['click', 'keydown']) addEventListener(kind, event => { forms.begins.push(event); forms.begins.splice(0, forms.begins.length - 4); }, { capture: true });
+    for (const kind of ['click', 'keydown']) {
+        addEventListener(kind, event => {
+            forms.isAsked ||= isSender(event);
+            forms.begins.push(event);
+            forms.begins.splice(0, forms.begins.length - 4);
+        }, { capture: true });
+    }
     const isRefused = () => {
         const fields = forms.fields.filter(field => field.isConnected);
-        return fields.length > 0 && !forms.isSent && !forms.begins.some(event => event.defaultPrevented);
+        // A script that asks the browser to send a form, or to say what is wrong, gives a field the focus; one that only asks does not.
+        const isAsked = forms.isAsked || fields.some(field => field.matches(':focus'));
+        return isAsked && fields.length > 0 && !forms.isSent && !forms.begins.some(event => event.defaultPrevented);
     };
     const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(field => field.validationMessage ?? '') : [];
     const refusedField = index => [...new Set(forms.fields)][index];

@@ -49,9 +49,13 @@ impl ElementHandle {
             Verb::Focus => element.call::<()>(FOCUS, &[]).await?,
             Verb::Fill => self.fill(act, view).await?,
             Verb::Type => {
-                if !element.call::<bool>(FOCUS_AT_END, &[]).await? {
-                    let reason = format!("a `{}` takes no text and no keys", view.state.description());
-                    return Err(Decision::new(Code::NoEffect, reason));
+                match element.call::<String>(FOCUS_AT_END, &[]).await?.as_str() {
+                    "none" => {
+                        let reason = format!("a `{}` takes no text and no keys", view.state.description());
+                        return Err(Decision::new(Code::NoEffect, reason));
+                    }
+                    "all" => self.press_keys("End").await?,
+                    _ => {}
                 }
                 self.type_keys(&act.text).await?;
             }
@@ -63,9 +67,8 @@ impl ElementHandle {
                 doubt = self.press(act, view, self.point_of(act, view).await?, 1).await?;
             }
             Verb::Select => {
-                let options = act.options.iter().filter_map(|text| view.state.option(text));
-                let values: Vec<&str> = options.map(|option| option.value.as_str()).collect();
-                element.call::<()>(CHOOSE, &[json!(values)]).await?;
+                let places: Vec<usize> = act.options.iter().filter_map(|text| view.state.place(text)).collect();
+                element.call::<()>(CHOOSE, &[json!(places)]).await?;
                 answer = json!({ "selected": act.options });
             }
             Verb::Scroll => self.scroll(act.direction()).await?,
@@ -141,8 +144,8 @@ impl ElementHandle {
         let Some(format) = FieldFormat::of(&view.state) else {
             if view.state.is_helper {
                 // What an editor shows is not the content of its field: the editor selects it.
-                self.element.call::<bool>(FOCUS_AT_END, &[]).await?;
-                self.select_all().await?;
+                self.element.call::<String>(FOCUS_AT_END, &[]).await?;
+                self.press_keys("Control+a").await?;
             }
             if !view.state.is_helper || !view.state.is_editable {
                 self.element.call::<()>(SELECT_CONTENT, &[]).await?;

@@ -136,7 +136,7 @@ pub(super) const PICK: &str = "(selector, index) => find(selector)[index]";
 pub(super) const PRESENCE: &str = "selector => {
     let found = [];
     try { found = find(selector); } catch { return 'unknown'; }
-    if (found.some(isShown)) return 'visible';
+    if (found.some(isSeen)) return 'visible';
     return found.length > 0 ? 'hidden' : 'none';
 }";
 
@@ -207,8 +207,9 @@ pub(super) const SELECT_CONTENT: &str = "function () {
 /// Scrolls the image that an element is a part of into view.
 pub(super) const SHOW_IMAGE: &str = "function () { imageOf(this)?.scrollIntoViewIfNeeded(); }";
 
-/// Puts the focus on an element, and the cursor behind its content unless it had the focus already. Returns false if keys would go
-/// somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it.
+/// Puts the focus on an element, and the cursor behind its content unless it had the focus already. Returns `none` if keys
+/// would go somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it; and `all` if
+/// its content is selected, because no script moves the cursor in fields of its type.
 pub(super) const FOCUS_AT_END: &str = "function () {
     const { watchEntry, isHelper } = globalThis[Symbol.for('kept')];
     const root = this.getRootNode();
@@ -216,17 +217,17 @@ pub(super) const FOCUS_AT_END: &str = "function () {
     if (before !== this) this.focus();
     watchEntry(this);
     // In a field that an editor hides, the editor moves the cursor: its content is not what the page shows.
-    if (before === this || this.editContext || isHelper(this)) return true;
+    if (before === this || this.editContext || isHelper(this)) return 'end';
     const focused = root.activeElement;
     if (typeof this.select === 'function') {
-        try { this.setSelectionRange(this.value.length, this.value.length); } catch { this.select(); }
-        return true;
+        try { this.setSelectionRange(this.value.length, this.value.length); } catch { this.select(); return 'all'; }
+        return 'end';
     }
-    if (!this.isContentEditable) return this.contains(focused) || focused !== before;
+    if (!this.isContentEditable) return this.contains(focused) || focused !== before ? 'end' : 'none';
     const selection = root.getSelection ? root.getSelection() : getSelection();
     selection.selectAllChildren(this);
     selection.collapseToEnd();
-    return true;
+    return 'end';
 }";
 
 /// Gives a field a value, as a person does with its control.
@@ -242,10 +243,10 @@ pub(super) const END_EDIT: &str = "function () {
     if ('value' in this) this.dispatchEvent(new Event('change', { bubbles: true }));
 }";
 
-/// Chooses options by their values.
-pub(super) const CHOOSE: &str = "function (values) {
+/// Chooses options by their places.
+pub(super) const CHOOSE: &str = "function (places) {
     this.focus();
-    for (const option of this.options) option.selected = values.includes(option.value);
+    [...this.options].forEach((option, place) => { option.selected = places.includes(place); });
     this.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
     this.dispatchEvent(new Event('change', { bubbles: true }));
 }";
@@ -282,8 +283,8 @@ pub(super) const READ: &str = "function (property, name) {
         case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
         case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
         case 'value': return { value: this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
-        case 'visible': return { visible: isShown(this) };
-        case 'enabled': return { enabled: !this.matches(':disabled') };
+        case 'visible': return { visible: isSeen(this) };
+        case 'enabled': return { enabled: !isOff(this) };
         default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
     }
 }";

@@ -37,6 +37,10 @@ const LEAST_SHOWN: usize = 6;
 /// The number of encodings, one inside the other, that are decoded.
 const MAX_DEPTH: usize = 2;
 
+/// Number of hits that any text may have, and those for each of its bytes.
+const MIN_HITS: usize = 1000;
+const HITS: usize = 16;
+
 /// The number of places in a text, in all its encodings, at which a value is looked at. A page can choose values that are in each other;
 /// a text with more of them is masked as a whole.
 const MAX_HITS: usize = 1_000_000;
@@ -210,7 +214,8 @@ impl Literals {
     /// Returns the parts of a text that contain a value, sorted and apart from each other. `None` if it cannot be searched.
     fn find(&self, text: &str) -> Option<Vec<(usize, usize)>> {
         let search = self.search.as_ref()?;
-        let (mut found, mut left) = (Vec::new(), MAX_HITS);
+        // A text with more hits than this for its length is masked as a whole.
+        let (mut found, mut left) = (Vec::new(), MAX_HITS.min(MIN_HITS + HITS * text.len()));
         self.find_decoded(search, &Decoded::new(text)?, MAX_DEPTH, &mut left, &mut found)?;
         found.sort_unstable();
         let mut spans = Vec::new();

@@ -240,7 +240,8 @@ impl Quote {
                 Some(quote) => length += quote.length(),
                 None => {
                     let character = rest.chars().next().filter(|character| !matches!(character, '\n' | '\r'))?;
-                    length += character.len_utf8();
+                    let escapes = rest.len() - rest.trim_start_matches('\\').len();
+                    length += escapes.max(character.len_utf8());
                 }
             }
         }

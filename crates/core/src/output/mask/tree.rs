@@ -6,6 +6,7 @@
 //! Invariant: what is masked is the content of a name, a state or a value. Every line and every reference stays.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -155,7 +156,8 @@ fn take_quoted<'a>(rest: &mut &'a str, position: usize, pieces: &mut Vec<Piece<'
 
 /// Takes a bracket with states.
 fn take_states<'a>(rest: &mut &'a str, pieces: &mut Vec<Piece<'a>>) -> Option<()> {
-    if let Some(equals) = rest.find("=\"").filter(|equals| rest.find([']', ',']).is_none_or(|end| *equals < end)) {
+    let until = rest.find([']', ',']).unwrap_or(rest.len());
+    if let Some(equals) = rest.get(..until).and_then(|states| states.find("=\"")) {
         take_quoted(rest, equals + 1, pieces)?;
         let closes = rest.starts_with(']');
         return closes.then(|| take_syntax(rest, 1, pieces))?;
@@ -177,8 +179,8 @@ fn take_states<'a>(rest: &mut &'a str, pieces: &mut Vec<Piece<'a>>) -> Option<()
 struct TreeMask {
     /// `true` between the lines in which a private key begins and ends.
     is_in_key: bool,
-    /// Value of a secret field, and the indentation of its line: what is below it repeats the value.
-    hidden: Option<(usize, String)>,
+    /// Lines of the value of a secret field, and the indentation of its line: what is below it repeats the value.
+    hidden: Option<(usize, HashSet<String>)>,
 }
 
 impl TreeMask {
@@ -187,8 +189,7 @@ impl TreeMask {
             return match &mut self.hidden {
                 // A value of several lines.
                 Some((_, hidden)) if !line.trim_start().starts_with("- ") => {
-                    hidden.push('\n');
-                    hidden.push_str(line);
+                    hidden.insert(line.trim().to_owned());
                     hide(line)
                 }
                 _ => self.between_references(line),
@@ -204,7 +205,7 @@ impl TreeMask {
             let replaced = if text.trim().is_empty() {
                 None
             } else if is_value && is_secret {
-                self.hidden = Some((parsed.indent, text.trim().to_owned()));
+                self.hidden = Some((parsed.indent, text.trim().lines().map(|line| line.trim().to_owned()).collect()));
                 Some(hide(text))
             } else if self.is_hidden(text) {
                 Some(MASK.to_owned())
@@ -218,7 +219,7 @@ impl TreeMask {
 
     /// Returns `true` if a text repeats a line of the value of the secret field around it.
     fn is_hidden(&self, text: &str) -> bool {
-        self.hidden.as_ref().is_some_and(|(_, hidden)| hidden.lines().any(|line| line.trim() == text.trim()))
+        self.hidden.as_ref().is_some_and(|(_, hidden)| hidden.contains(text.trim()))
     }
 
     /// Masks a text that may have references in it: a version in Node puts them into names with quotes.
