@@ -149,11 +149,13 @@ impl ElementState {
         self.options.iter().position(|option| std::ptr::eq(option, wanted))
     }
 
-    /// Returns the option that a text names, by value or else by label.
+    /// Returns the option that a text names: by its label if only one has that, else by value, and else by label.
     #[must_use]
     pub fn option(&self, text: &str) -> Option<&OptionState> {
         let find = |is_it: &dyn Fn(&OptionState) -> bool| self.options.iter().find(|option| is_it(option));
-        find(&|option| option.value == text)
+        // A snapshot shows the labels: a number may be the value of another option.
+        self.only_option(|option| collapse_blanks(&option.label) == collapse_blanks(text))
+            .or_else(|| find(&|option| option.value == text))
             .or_else(|| find(&|option| collapse_blanks(&option.label) == collapse_blanks(text)))
             .or_else(|| {
                 find(&|option| !option.text.is_empty() && collapse_blanks(&option.text) == collapse_blanks(text))

@@ -360,7 +360,8 @@ impl Nodes<'_> {
             self.remove_label(facts.control, &mut children);
         }
         if let Some(lines) = self.lines(position, node, &children) {
-            children = vec![Item { has_lines: true, is_inline: false, block: Some(key), ..Item::text(&lines) }];
+            let layout = children.iter().find_map(|child| child.layout.clone()).or_else(|| node.layout.clone());
+            children = vec![Item { has_lines: true, is_inline: false, block: Some(key), layout, ..Item::text(&lines) }];
         }
         if node.layout.as_ref().is_some_and(|layout| !layout.is_inline) {
             children = merge_texts(children);
@@ -410,7 +411,8 @@ impl Nodes<'_> {
             // In an editor, it is there as long as that has no text.
             let is_read = facts.is_visible && !facts.is_in_select && !facts.is_in_editable;
             let is_inline = node.layout.as_ref().is_none_or(|layout| layout.is_inline);
-            let text = || Item { layout: node.layout.clone(), is_inline, ..Item::text(&node.text) };
+            let is_marker = node.tag == "::marker";
+            let text = || Item { layout: node.layout.clone(), is_inline, is_marker, ..Item::text(&node.text) };
             return is_read.then(text).into_iter().collect();
         }
         // Chromium ignores a text that is a part of a name, such as that of a label.
@@ -517,7 +519,7 @@ fn bar(node: &CapturedNode, states: &States) -> Option<(&'static str, Value)> {
 /// Removes what is in an element that only shows what it holds, or that is a secret, or changes the size of it.
 fn without_values(item: &Item, is_secret: bool, mut children: Vec<Item>) -> Vec<Item> {
     match item.role.as_str() {
-        "combobox" | "searchbox" | "spinbutton" if is_secret => children.clear(),
+        "combobox" | "searchbox" | "spinbutton" if is_secret => children.retain(|child| child.has_reason(&|_| true)),
         "combobox" => remove_chosen(!item.name.is_empty(), &item.states, &mut children),
         // The head of a column has the one that people know.
         "row" if children.iter().any(|child| matches!(child.role.as_str(), "cell" | "gridcell")) => {

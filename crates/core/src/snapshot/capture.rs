@@ -138,6 +138,8 @@ pub(super) struct Layout {
     pub(super) hides_sides: bool,
     /// True if nothing of its content is shown.
     pub(super) hides_content: bool,
+    /// True if it is the box of the text in a pseudo-element.
+    pub(super) has_text_box: bool,
     /// Look by which nothing of it may be seen.
     pub(super) look: Paint,
 }
@@ -330,6 +332,12 @@ impl RawDocument {
             // A node whose content is in several fragments has several boxes.
             let text = layout.text.get(position).map_or("", |text| text_of(*text));
             node.text.push_str(text);
+            if node.tag.starts_with("::")
+                && !text.is_empty()
+                && let Some(own) = node.layout.as_mut()
+            {
+                own.put_at_text([bound(0), bound(1), bound(2), bound(3)]);
+            }
             if node.layout.is_none() {
                 let (background, picture, border) = (style(6), style(7), style(8));
                 let is_painted = is_painted(background, picture, border);
@@ -354,27 +362,8 @@ impl RawDocument {
                     is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
                     hides_sides: matches!(style(4), "hidden" | "clip"),
                     hides_content: style(17) == "hidden" || display == "none",
-                    look: Paint {
-                        // What is animated may be about to appear.
-                        transparency: match style(10).parse::<f64>() {
-                            Ok(opacity) if matches!(style(15), "none" | "") => 1.0 - opacity.clamp(0.0, 1.0),
-                            _ => 0.0,
-                        },
-                        is_faded: style(16).split(", ").any(|time| !matches!(time, "0s" | "")),
-                        is_cut: is_cut(
-                            if matches!(style(13), "absolute" | "fixed") { style(11) } else { "" },
-                            style(12),
-                        ),
-                        is_absolute: style(13) == "absolute",
-                        is_fixed: style(13) == "fixed",
-                        is_positioned: !matches!(style(13), "static" | ""),
-                        text_color: if style(20).is_empty() { style(14) } else { style(20) }.to_owned(),
-                        has_picture: !matches!(picture, "none" | ""),
-                        has_icon_font: is_icon_font(style(18)),
-                        order: layout.paint_orders.get(position).copied().unwrap_or_default(),
-                        is_behind_flow: style(19).starts_with('-'),
-                        is_layer: style(13) == "fixed" || (style(13) != "static" && style(19).parse::<u32>().is_ok()),
-                    },
+                    has_text_box: false,
+                    look: Paint::of(&style, layout.paint_orders.get(position).copied().unwrap_or_default()),
                 });
             }
         }
@@ -393,6 +382,16 @@ impl RawDocument {
             nodes,
             size: (self.content_width, self.content_height),
             strings: strings.clone(),
+        }
+    }
+}
+
+impl Layout {
+    /// Puts the words of a style where the first text in its box is: the box may be elsewhere. One without a size shows nothing.
+    fn put_at_text(&mut self, [x, y, width, height]: [f64; 4]) {
+        if !self.has_text_box && self.width > 0.0 && self.height > 0.0 {
+            (self.x, self.y, self.width, self.height) = (x, y, width, height);
+            self.has_text_box = true;
         }
     }
 }
@@ -632,6 +631,31 @@ pub(super) struct Paint {
     pub(super) is_layer: bool,
 }
 
+impl Paint {
+    /// Returns the look that computed styles tell, each by its place in [`STYLES`], with the place in the order of painting.
+    fn of<'a>(style: &impl Fn(usize) -> &'a str, order: i64) -> Self {
+        Self {
+            // What is animated may be about to appear.
+            transparency: match style(10).parse::<f64>() {
+                Ok(opacity) if matches!(style(15), "none" | "") => 1.0 - opacity.clamp(0.0, 1.0),
+                _ => 0.0,
+            },
+            is_faded: style(16).split(", ").any(|time| !matches!(time, "0s" | "")),
+            is_cut: is_cut(if matches!(style(13), "absolute" | "fixed") { style(11) } else { "" }, style(12)),
+            is_absolute: style(13) == "absolute",
+            is_fixed: style(13) == "fixed",
+            is_positioned: !matches!(style(13), "static" | ""),
+            // Letters without a filling may be drawn by their edges, or by what is behind them.
+            text_color: if is_transparent(style(20)) { style(14) } else { style(20) }.to_owned(),
+            has_picture: !matches!(style(7), "none" | ""),
+            has_icon_font: is_icon_font(style(18)),
+            order,
+            is_behind_flow: style(19).starts_with('-'),
+            is_layer: style(13) == "fixed" || (style(13) != "static" && style(19).parse::<u32>().is_ok()),
+        }
+    }
+}
+
 /// Returns true if the computed `clip` or `clip-path` leaves nothing of an element.
 pub(super) fn is_cut(clip: &str, path: &str) -> bool {
     let numbers = |text: &str, name: &str, unit: &str| -> Option<Vec<Option<f64>>> {
@@ -670,10 +694,13 @@ fn channels(inner: &str) -> Option<[u8; 3]> {
     Some([channel()?, channel()?, channel()?])
 }
 
+/// Fonts that draw pictures for letters, and do not say so in their name.
+const PICTURE_FONTS: &[&str] = &["etmodules", "star", "webdings", "wingdings", "woocommerce"];
+
 /// Returns true if the first of these fonts draws pictures for words, as Material Icons does.
 fn is_icon_font(families: &str) -> bool {
-    let first = families.split(',').next().unwrap_or_default().to_ascii_lowercase();
-    first.contains("icons") || first.contains("symbols")
+    let first = families.split(',').next().unwrap_or_default().trim().trim_matches('"').to_ascii_lowercase();
+    first.contains("icon") || first.contains("symbols") || PICTURE_FONTS.contains(&first.as_str())
 }
 
 /// Elements that draw a shape.

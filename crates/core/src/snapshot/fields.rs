@@ -325,7 +325,8 @@ impl Nodes<'_> {
         let shown = options.iter().filter(|(_, option)| !only_selected || option.is_selected);
         let label = |(position, option): &(usize, &CapturedNode)| {
             let label = self.label(*position, option);
-            if has(option, "disabled") && !only_selected { format!("{label} (disabled)") } else { label }
+            let is_off = has(option, "disabled") || group(option).is_some_and(|group| has(group, "disabled"));
+            if is_off && !only_selected { format!("{label} (disabled)") } else { label }
         };
         let mut labels: Vec<String> = shown.take(MAX_OPTIONS).map(label).collect();
         if options.len() > MAX_OPTIONS && !only_selected {

@@ -116,6 +116,8 @@ pub(super) struct Item {
     pub(super) is_behind: bool,
     /// True if its value is the text of what is in it.
     pub(super) is_rich: bool,
+    /// True if it is the number of an entry of a list, which is in the line of that.
+    pub(super) is_marker: bool,
     /// True if its text keeps its lines, as code does.
     pub(super) has_lines: bool,
     /// Text that is drawn in one group with it, if it is a shape of a drawing.
@@ -196,6 +198,11 @@ pub(super) fn merge_texts(items: Vec<Item>) -> Vec<Item> {
     for item in items {
         if item.is_text() {
             match merged.last_mut() {
+                Some(last) if last.is_marker && !item.has_lines => {
+                    last.name.push_str(&item.name);
+                    (last.is_inline, last.is_marker, last.block) = (item.is_inline, false, item.block);
+                    continue;
+                }
                 Some(last) if last.is_text() && last.is_inline && item.is_inline && !item.has_lines => {
                     last.name.push_str(&item.name);
                     continue;

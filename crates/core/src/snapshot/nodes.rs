@@ -432,13 +432,18 @@ impl<'a> Nodes<'a> {
             let is_label = |text: &CapturedNode| {
                 is_empty && !name.is_empty() && text.text.trim().trim_end_matches('*').trim_end() == name
             };
+            let label = self.labels.get(position).copied().filter(|label| self.facts(*label).is_visible);
+            let is_in_label = |at: usize| {
+                let mut around = std::iter::successors(Some(at), |at| self.node(*at)?.parent);
+                is_empty && label.is_some_and(|label| around.any(|at| at == label))
+            };
             // One that the keyboard passes by is not for people, whatever is where it is.
             let index = self.document.attribute(node, "tabindex").and_then(|index| index.trim().parse::<i32>().ok());
             let is_for_people = index.is_none_or(|index| index >= 0) && !self.facts(*position).is_aria_hidden;
             self.document.nodes.iter().enumerate().any(|(other, drawn)| {
                 let (true, Some(box_of)) = (self.facts(other).is_visible, drawn.layout.as_ref()) else { return false };
                 if drawn.is_text {
-                    is_label(drawn) && has_middle(layout, box_of)
+                    has_middle(layout, box_of) && (is_label(drawn) || is_in_label(other))
                 } else {
                     is_for_people && box_of.is_painted && is_inside(layout, box_of)
                 }

@@ -332,8 +332,11 @@ impl<'a> Finder<'a> {
             // An element in a slot is below the slot, which has no box.
             if !node.is_element || node.tag == "slot" {
                 let is_pseudo_element = !node.is_text && node.tag.starts_with("::");
+                // What a style shows belongs to the element around it, which may be seen without it.
+                let is_seen = |nodes: &Nodes<'_>| !node.is_styled || nodes.facts(index).is_visible;
                 if node.is_text
                     && !is_left_out
+                    && self.documents.get(own).is_some_and(is_seen)
                     && let Some(around) = around
                 {
                     self.text.continues &= !node.is_styled;

@@ -106,6 +106,9 @@ fn acts_on_kinds_of_libraries_reach_what_they_name() {
             is_done(page, &["type", field, text]);
             assert_eq!(page.ok(&["get", "value", field])["value"], value, "{field}");
         }
+        is_done(page, &["click", "text=Manuals"]);
+        page.call(&["type", "#wind", "5"]);
+        assert_ne!(page.ok(&["get", "value", "#wind"])["value"], "50");
         for mixed in ["#all", "#folder"] {
             page.refused(&["uncheck", mixed], "no-effect", &["is partly checked"]);
         }
@@ -116,6 +119,39 @@ fn acts_on_kinds_of_libraries_reach_what_they_name() {
         page.ok(&["click", "#log"]);
         page.ok(&["wait", "--gone", "#veil"]);
         assert_eq!(page.ok(&["is", "visible", "#veil"])["visible"], false);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn what_scrolls_is_told_apart_from_what_is_locked() {
+    Page::each_at("gate/framed", |page| is_done(page, &["scroll", "down", "500"]));
+    Page::each_at("gate/locked", |page| {
+        page.refused(&["scroll", "down", "500"], "no-effect", &["nothing scrolls down"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn acts_know_what_is_scrolled_away_folded_and_behind() {
+    Page::each_at("gate/scrolled", |page| {
+        // The label comes before the value, which nobody sees.
+        for (option, label) in [("A", "A"), ("C", "C"), ("1", "A")] {
+            is_done(page, &["select", "#c", option]);
+            page.assert_log(label);
+        }
+        page.ok(&["click", "#t"]);
+        is_done(page, &["type", "#t", " END"]);
+        assert_eq!(page.ok(&["get", "value", "#t"])["value"], "one\ntwo is longer\nthree END");
+        assert_eq!(page.ok(&["is", "visible", "#a"])["visible"], false);
+        page.waits_in_vain(&["wait", "--text", "answer is 42"], "element-not-found");
+        assert_eq!(page.ok(&["is", "checked", "#b"])["checked"], true);
+        page.ok(&["click", "#ask"]);
+        for act in ["fill", "type"] {
+            page.refused(&[act, "#e", "hello world"], "element-disabled", &["behind a dialog"]);
+        }
+        page.refused(&["select", "#c", "B"], "element-disabled", &["behind a dialog"]);
+        assert_eq!(page.ok(&["get", "title"])["title"], "Scrolled");
     });
 }
 

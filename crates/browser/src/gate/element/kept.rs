@@ -35,8 +35,8 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(search);
         return element;
     }};
-    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry }};
-    const places = {{ imageOf, boxOf, inView, isSeen, isOff, aimAt, hitOf, isWithin, parentOf, coverOf }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, isPressedInto }};
+    const places = {{ imageOf, boxOf, inView, isSeen, isFolded, isOff, aimAt, hitOf, isWithin, parentOf, coverOf }};
     return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
@@ -44,7 +44,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isOff, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFolded, isOff, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -150,11 +150,34 @@ const HELPERS: &str = "
         for (let node = element.matches('input, select, textarea') ? parentOf(element) : element; node; node = parentOf(node)) {
             if (isFaint(node)) return false;
         }
+        // What is placed is cut by what it is placed in.
+        let placed = getComputedStyle(element).position;
+        for (let node = parentOf(element); node && placed !== 'fixed'; node = parentOf(node)) {
+            const { position } = getComputedStyle(node);
+            if (placed === 'absolute' && position === 'static') continue;
+            if (isFolded(node)) return false;
+            placed = position;
+        }
         return true;
     };
+    // True if it shows nothing of what is in it, as a panel that is closed.
+    const isFolded = node => {
+        if (node === document.body || node === document.documentElement) return false;
+        const { overflowX, overflowY, display } = getComputedStyle(node);
+        const { width, height } = node.getBoundingClientRect();
+        const isBox = display !== 'contents' && display !== 'inline';
+        return isBox && ((overflowX !== 'visible' && width < 1) || (overflowY !== 'visible' && height < 1));
+    };
+    // True if it is where nobody can scroll to, by the window or by a box around it.
     const isOffPage = element => {
         const area = areaOf(element);
-        return !!area && (area.right + scrollX <= 0 || area.bottom + scrollY <= 0);
+        const isBefore = (x, y) => !!area && (area.right + x <= 0 || area.bottom + y <= 0);
+        let [x, y] = [Math.abs(scrollX), scrollY];
+        for (let node = element; isBefore(x, y) && node && node !== document.documentElement; node = parentOf(node)) {
+            if (node !== element) [x, y] = [x + Math.abs(node.scrollLeft), y + node.scrollTop];
+            if (getComputedStyle(node).position === 'fixed') break;
+        }
+        return isBefore(x, y);
     };
     const inView = ({ left, top, right, bottom }) =>
         [Math.max(left, 0), Math.max(top, 0), Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
@@ -210,6 +233,10 @@ const HELPERS: &str = "
         for (let node = element; node; node = node.getRootNode().host)
             if (node.closest('[aria-disabled=\"true\" i], [inert], button:disabled')) return true;
         return false;
+    };
+    const isBehindModal = element => {
+        const modals = [...document.querySelectorAll('dialog:modal')];
+        return modals.length > 0 && !modals.some(modal => isWithin(element, modal));
     };
     const sizeOf = element => { const { width, height } = element.getBoundingClientRect(); return width * height; };
     // The outermost control in an element that a press of it at `hit` would reach instead.
@@ -408,7 +435,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     return {
         tag, kind, point,
         is_disabled: isOff(element) || seen.isOff === true || (tag === 'label' && element.control?.matches(':disabled') === true),
-        is_inert: !!element.closest('[inert]'),
+        is_inert: !!element.closest('[inert]') || isBehindModal(element),
         is_undisplayed: !element.checkVisibility({ visibilityProperty: true }) && getComputedStyle(element).display !== 'contents',
         is_read_only: (isField && element.readOnly) || element.getAttribute('aria-readonly') === 'true',
         is_editable: isField,
@@ -534,6 +561,11 @@ const ENTRY: &str = "
     for (const kind of ['keydown', 'beforeinput', 'input']) {
         addEventListener(kind, event => { if (entry && event.isTrusted && entry.events.length < 200) entry.events.push(event); }, { capture: true });
     }
+    // What a person did last: a press, or a key.
+    let last = '';
+    for (const kind of ['mousedown', 'keydown']) addEventListener(kind, event => { if (event.isTrusted) last = kind; }, { capture: true });
+    // A cursor that a press has put into a text is nobody's choice, what is selected there is.
+    const isPressedInto = field => last === 'mousedown' && typeof field.select === 'function' && field.selectionStart === field.selectionEnd;
     const watchEntry = element => {
         entry?.observer.disconnect();
         const watch = { element, events: [], isChanged: false };

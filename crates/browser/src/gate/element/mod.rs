@@ -51,7 +51,10 @@ impl ElementHandle {
             Verb::Type => {
                 match element.call::<String>(FOCUS_AT_END, &[]).await?.as_str() {
                     "none" => {
-                        let reason = format!("a `{}` takes no text and no keys", view.state.description());
+                        let reason = format!(
+                            "a `{}` takes no text and no keys: it does not get the focus",
+                            view.state.description()
+                        );
                         return Err(Decision::new(Code::NoEffect, reason));
                     }
                     "all" => self.press_keys("End").await?,
@@ -94,6 +97,11 @@ impl ElementHandle {
                 }
                 let shows_value = reading == Reading::Value
                     || (reading == Reading::Attribute && act.text.eq_ignore_ascii_case("value"));
+                if let (Reading::IsChecked, Some(is_checked)) = (reading, view.state.is_checked) {
+                    answer = json!({ "checked": is_checked });
+                } else if reading == Reading::IsEnabled {
+                    answer = json!({ "enabled": !view.state.is_disabled });
+                }
                 if let Some(value) = answer.get_mut("value").filter(|_| shows_value && view.state.is_secret) {
                     *value = MASK.into();
                 }

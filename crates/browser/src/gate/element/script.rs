@@ -147,7 +147,7 @@ pub(super) const SHOWS_TEXT: &str = "text => {
     const shown = roots.filter(root => root?.checkVisibility());
     const countIn = root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').split(text).length - 1;
     const isFaint = element => getComputedStyle(element).opacity === '0' && element.getBoundingClientRect().top < innerHeight;
-    const isHidden = element => element.localName === 'select' ? isUnseen(element) : isFaint(element);
+    const isHidden = element => element.localName === 'select' ? isUnseen(element) : isFaint(element) || isFolded(element);
     const hiddenIn = element => isHidden(element) ? [element] : [...element.children].flatMap(hiddenIn);
     return shown.some(root => {
         const count = countIn(root);
@@ -211,16 +211,18 @@ pub(super) const SHOW_IMAGE: &str = "function () { imageOf(this)?.scrollIntoView
 /// would go somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it; and `all` if
 /// its content is selected, because no script moves the cursor in fields of its type.
 pub(super) const FOCUS_AT_END: &str = "function () {
-    const { watchEntry, isHelper } = globalThis[Symbol.for('kept')];
+    const { watchEntry, isHelper, isPressedInto } = globalThis[Symbol.for('kept')];
     const root = this.getRootNode();
     const before = root.activeElement;
     if (before !== this) this.focus();
     watchEntry(this);
     // In a field that an editor hides, the editor moves the cursor: its content is not what the page shows.
-    if (before === this || this.editContext || isHelper(this)) return 'end';
+    if (before === this && !isPressedInto(this) || this.editContext || isHelper(this)) return 'end';
     const focused = root.activeElement;
+    // A page that keeps the focus in its dialog gets the keys there.
+    if (focused === before && before !== this && !this.contains(focused)) return 'none';
     if (typeof this.select === 'function') {
-        try { this.setSelectionRange(this.value.length, this.value.length); } catch { this.select(); return 'all'; }
+        try { this.setSelectionRange(this.value.length, this.value.length); } catch { if (!['email', 'number'].includes(this.type)) return 'end'; this.select(); return 'all'; }
         return 'end';
     }
     if (!this.isContentEditable) return this.contains(focused) || focused !== before ? 'end' : 'none';
@@ -245,8 +247,13 @@ pub(super) const END_EDIT: &str = "function () {
 
 /// Chooses options by their places.
 pub(super) const CHOOSE: &str = "function (places) {
+    const wanted = places.map(place => this.options[place]).filter(Boolean);
+    const keyOf = ({ value, label }) => JSON.stringify([value, label]);
+    const keys = wanted.map(keyOf);
     this.focus();
-    [...this.options].forEach((option, place) => { option.selected = places.includes(place); });
+    // A page may make its options anew for the focus.
+    const isAnew = !wanted.some(option => option.isConnected);
+    for (const option of this.options) option.selected = isAnew ? keys.includes(keyOf(option)) : wanted.includes(option);
     this.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
     this.dispatchEvent(new Event('change', { bubbles: true }));
 }";

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use crate::gate::element::find::{evaluate, evaluate_promise};
 use crate::gate::element::handle::{ElementHandle, ElementView};
 use crate::gate::element::kept::{call_with_kept, with_kept};
-use crate::gate::element::located::{ElementError, in_world};
+use crate::gate::element::located::{ElementError, in_world, world};
+use crate::gate::page::World;
 use crate::gate::session::GateSession;
+use browser_shell_cdp::protocol::DebugSessionId;
 
 /// Returns the function of an element that scrolls the nearest box from it on, around it, that scrolls in a direction, and returns whether that
 /// moved; `null` if there is none, while the next turn of the wheel is watched.
@@ -55,15 +57,13 @@ fn scroll_page() -> String {
     let box = document.elementFromPoint(...middle) ?? document.documentElement;
     for (let inner = box.shadowRoot?.elementFromPoint(...middle); inner && inner !== box; inner = box.shadowRoot?.elementFromPoint(...middle)) box = inner;
     {MOVES}
-    const scrolls = element => {{
-        if (element === document.scrollingElement) return true;
-        const {{ overflowX, overflowY }} = getComputedStyle(element);
-        return ['auto', 'scroll', 'overlay'].includes(down ? overflowY : overflowX);
-    }};
-    for (; box; box = box.assignedSlot ?? box.parentElement ?? box.getRootNode().host) {{
-        if (scrolls(box) && moves(box, right, down)) return null;
+    {EDGES}
+    const edge = down ? 'bottom' : 'right';
+    for (; box; box = parentOf(box)) {{
+        if (scrolls(box, edge, BOXES) && moves(box, right, down)) return null;
     }}
-    if (document.scrollingElement && moves(document.scrollingElement, right, down)) return null;
+    // A page that a dialog locks does not scroll.
+    if (scrolls(page, edge, BOXES) && moves(page, right, down)) return null;
     {WATCH_WHEEL}
     return middle;
 }}"
@@ -139,6 +139,19 @@ fn scroll_page_to_edge() -> String {
 const WHEEL_TAKEN: &str =
     "() => new Promise(end => setTimeout(() => end(globalThis[Symbol.for('wheel')]?.isTaken === true), 50))";
 
+/// Watches the next scroll of a frame's document or of a box in it, for [`FRAME_SCROLLED`].
+const WATCH_FRAME: &str = "() => {
+    const scroll = globalThis[Symbol.for('scroll')] = { isSeen: false };
+    addEventListener('scroll', () => { scroll.isSeen = true; }, { capture: true, once: true, passive: true });
+}";
+
+/// Returns true if the frame has scrolled since then.
+const FRAME_SCROLLED: &str =
+    "() => new Promise(end => setTimeout(() => end(globalThis[Symbol.for('scroll')]?.isSeen === true), 100))";
+
+/// Number of frames that are watched for a scroll.
+const MAX_FRAMES: usize = 20;
+
 /// Place of what has scrolled to an edge: how far it has scrolled, and how far it is from its top or its left then, in CSS pixels.
 type Scrolled = (u64, u64);
 
@@ -156,14 +169,43 @@ impl GateSession {
         let (answer, world) = in_world(browser, page, scrolled).await?;
         let middle: Option<(f64, f64)> = answer.into_value().ok_or(ElementError::Unreadable)?;
         if let Some(middle) = middle {
+            let frames = self.watch_frames().await?;
             self.turn_wheel(middle, (right, down)).await?;
             let taken = call_with_kept(WHEEL_TAKEN, "");
             let taken = evaluate_promise(browser, &page.session, &world, &taken).await?;
-            if taken.into_value() != Some(true) {
+            if taken.into_value() != Some(true) && !self.has_scrolled(&frames).await? {
                 return Err(nothing_scrolls((right, down)));
             }
         }
         Ok(json!({ "scrolled": true }))
+    }
+
+    /// Watches the frames of the active tab: a turn of the wheel over one is for what is in it.
+    async fn watch_frames(&self) -> Result<Vec<(DebugSessionId, World)>, ElementError> {
+        let (browser, page) = &self.active()?;
+        let mut watched = Vec::new();
+        for document in page.documents().into_iter().filter(|document| document.frame != page.frame).take(MAX_FRAMES) {
+            // A frame may go meanwhile.
+            let Ok(inner) = world(browser, &document.session, &document.frame).await else { continue };
+            let watch = call_with_kept(WATCH_FRAME, "");
+            if evaluate(browser, &document.session, &inner, &watch, true).await.is_ok() {
+                watched.push((document.session, inner));
+            }
+        }
+        Ok(watched)
+    }
+
+    /// Returns true if one of these frames has scrolled.
+    async fn has_scrolled(&self, frames: &[(DebugSessionId, World)]) -> Result<bool, ElementError> {
+        let (browser, _) = &self.active()?;
+        let scrolled = call_with_kept(FRAME_SCROLLED, "");
+        for (session, inner) in frames {
+            let seen = evaluate_promise(browser, session, inner, &scrolled).await;
+            if seen.is_ok_and(|seen| seen.into_value() == Some(true)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Scrolls the active tab to an edge, and returns the data of the answer.
@@ -203,8 +245,9 @@ impl ElementHandle {
             moved
         } else {
             let view = self.view_in_viewport().await?;
+            let frames = self.gate.watch_frames().await?;
             self.gate.turn_wheel(view.point, (right, down)).await?;
-            self.element.call_promise(&with_kept(WHEEL_TAKEN)).await?
+            self.element.call_promise(&with_kept(WHEEL_TAKEN)).await? || self.gate.has_scrolled(&frames).await?
         };
         if moved { Ok(()) } else { Err(nothing_scrolls((right, down))) }
     }
