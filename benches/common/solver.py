@@ -29,12 +29,12 @@ DOCUMENTS = {"RootWebArea", "WebArea"}
 PREFERRED = {"fill": EDITABLE, "type": EDITABLE, "select_text": EDITABLE, "check": CHECKABLE, "choose": CHOOSABLE}
 
 ROWS, HEADS, CELLS = {"row", "LayoutTableRow"}, {"columnheader"}, {"cell", "gridcell", "rowheader", "columnheader", "LayoutTableCell"}
-# What tools call the state of the element that takes keys.
 # The state of an open node of a tree, and the marks that open one.
 OPEN = re.compile(r"\bexpanded(?!=false)\b")
 MARK = re.compile(r"caret|expand|toggle|switcher|chevron|^$", re.IGNORECASE)
 ICON = re.compile(r"icon|caret|expand|toggle|switcher|chevron", re.IGNORECASE)
-FOCUS = re.compile(r"\b(focused|active)\b")
+# What tools call the state of the element that takes keys. Where one says `focused`, `active` is the chosen one of several.
+FOCUS = (re.compile(r"\bfocused\b"), re.compile(r"\bactive\b"))
 
 FIELD_VERBS = ("fill", "type", "choose", "select_text")
 # What an answer may name as the element in front of the one that was meant.
@@ -588,7 +588,8 @@ def is_native(node):
 
 def focused_of(tree):
     """Returns the innermost element that has the focus."""
-    return next((node for node in reversed(tree.nodes) if node.ref and FOCUS.search(node.flags)), None)
+    found = (node for word in FOCUS for node in reversed(tree.nodes) if node.ref and word.search(node.flags))
+    return next(found, None)
 
 
 def branch(tree, name):
