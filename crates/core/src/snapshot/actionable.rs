@@ -70,8 +70,7 @@ impl Nodes<'_> {
         if !facts.is_visible || node.layout.as_ref().is_some_and(|layout| !layout.is_visible) {
             return None;
         }
-        let attribute = |name| self.document.attribute(node, name);
-        let index = attribute("tabindex").and_then(|index| index.trim().parse::<i32>().ok());
+        let index = self.tab_index(node);
         let takes_pointer = node.layout.as_ref().is_none_or(|layout| layout.takes_pointer);
         // As all that is behind an open list of some libraries.
         if facts.is_aria_hidden && !takes_pointer {

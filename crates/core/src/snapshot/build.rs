@@ -13,7 +13,7 @@ use super::item::{
     CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, NodeKey, collapse, cut_words, end_texts, is_blank, is_limit, limited,
     merge_texts, neighbors,
 };
-use super::nodes::{MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
+use super::nodes::{BOXES, MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
 use crate::output::mask;
 use crate::pdf::Pdf;
 
@@ -24,7 +24,7 @@ const BLOCKS: &[&str] = &["heading", "listitem", "log", "status"];
 const MESSAGES: &[&str] = &["danger", "invalid"];
 
 /// Classes of the help of a field, which says what is wrong while its field is.
-const HELP: &[&str] = &["help-block", "help-inline", "form-text", "invalid-feedback"];
+const HELP: &[&str] = &["help-block", "help-inline", "form-text"];
 
 /// Number of elements around the help of a field that may be the field.
 const MAX_AROUND: usize = 3;
@@ -478,7 +478,7 @@ impl Nodes<'_> {
         let is_field = |name: &str| name.starts_with("has-") && says_wrong(name);
         let is_help = |name: &str| HELP.contains(&name);
         let is_in_wrong = || {
-            let around = std::iter::successors(node.parent, |around| self.node(*around)?.parent).take(MAX_AROUND);
+            let around = self.around(node).take(MAX_AROUND);
             around.filter_map(|around| self.node(around)).any(|around| has_name(around, &is_field))
         };
         has_name(node, &|name| !name.starts_with("has-") && says_wrong(name))
@@ -615,9 +615,6 @@ fn is_filled(cell: &CapturedNode, children: &[Item]) -> bool {
     let is_same = cell.layout.as_ref().zip(control.layout.as_ref()).is_some_and(|(cell, own)| is_same_box(cell, own));
     is_same && control.reason == Some(Reason::Control) && matches!(control.role.as_str(), "button" | "link")
 }
-
-/// Roles of what is checked.
-pub(super) const BOXES: &[&str] = &["checkbox", "radio", "switch"];
 
 /// Removes what has no name and the same box as a named box to check next to it: the picture that a page draws for that. Only the box has
 /// to be hit: it is on top, or nobody sees it.

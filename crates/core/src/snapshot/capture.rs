@@ -80,6 +80,8 @@ pub struct Document {
     pub(super) top: f64,
     /// The same for the lower edge; 0 if that is not known.
     pub(super) bottom: f64,
+    /// True if its lines begin at the right.
+    pub(super) is_right_to_left: bool,
     strings: Arc<[String]>,
 }
 
@@ -138,8 +140,6 @@ pub(super) struct Layout {
     pub(super) hides_sides: bool,
     /// True if nothing of its content is shown.
     pub(super) hides_content: bool,
-    /// True if it is the box of the text in a pseudo-element.
-    pub(super) has_text_box: bool,
     /// Look by which nothing of it may be seen.
     pub(super) look: Paint,
 }
@@ -263,9 +263,7 @@ impl Document {
 
     /// Returns the value of an attribute of a node.
     pub(super) fn attribute(&self, node: &CapturedNode, name: &str) -> Option<&str> {
-        let mut pairs = node.attributes.chunks_exact(2);
-        let pair = pairs.find(|pair| pair.first().is_some_and(|key| string(&self.strings, *key) == name))?;
-        pair.last().map(|value| string(&self.strings, *value))
+        attribute(node, &self.strings, name)
     }
 
     /// Returns the positions of elements by the value of their attribute `id`.
@@ -331,13 +329,15 @@ impl RawDocument {
             let style = |at: usize| styles.get(at).map_or("", |style| text_of(*style));
             // A node whose content is in several fragments has several boxes.
             let text = layout.text.get(position).map_or("", |text| text_of(*text));
-            node.text.push_str(text);
-            if node.tag.starts_with("::")
+            // The words of a style are where the first text in its box is, which may be elsewhere. A box without a size shows nothing.
+            if let Some(own) = node.layout.as_mut().filter(|own| own.width > 0.0 && own.height > 0.0)
+                && node.tag.starts_with("::")
+                && node.text.is_empty()
                 && !text.is_empty()
-                && let Some(own) = node.layout.as_mut()
             {
-                own.put_at_text([bound(0), bound(1), bound(2), bound(3)]);
+                (own.x, own.y, own.width, own.height) = (bound(0), bound(1), bound(2), bound(3));
             }
+            node.text.push_str(text);
             if node.layout.is_none() {
                 let (background, picture, border) = (style(6), style(7), style(8));
                 let is_painted = is_painted(background, picture, border);
@@ -362,14 +362,16 @@ impl RawDocument {
                     is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
                     hides_sides: matches!(style(4), "hidden" | "clip"),
                     hides_content: style(17) == "hidden" || display == "none",
-                    has_text_box: false,
                     look: Paint::of(&style, layout.paint_orders.get(position).copied().unwrap_or_default()),
                 });
             }
         }
         join_first_letters(&mut nodes);
         nodes.iter_mut().for_each(note_styled);
-        let is_right_to_left = |node: &CapturedNode| node.tag == "html" && has_attribute(node, strings, "dir", "rtl");
+        let is_right_to_left = |node: &CapturedNode| {
+            let direction = attribute(node, strings, "dir");
+            node.tag == "html" && direction.is_some_and(|direction| direction.eq_ignore_ascii_case("rtl"))
+        };
         let is_right_to_left = nodes.iter().take(MAX_OUTER).any(is_right_to_left);
         let nodes = in_order_of_sight(nodes, is_right_to_left);
         // The box of the document itself is that of the window.
@@ -379,19 +381,10 @@ impl RawDocument {
             url: text_of(self.url).to_owned(),
             top: self.scroll_offset_y,
             bottom: window.map_or(0.0, |window| window + self.scroll_offset_y),
+            is_right_to_left,
             nodes,
             size: (self.content_width, self.content_height),
             strings: strings.clone(),
-        }
-    }
-}
-
-impl Layout {
-    /// Puts the words of a style where the first text in its box is: the box may be elsewhere. One without a size shows nothing.
-    fn put_at_text(&mut self, [x, y, width, height]: [f64; 4]) {
-        if !self.has_text_box && self.width > 0.0 && self.height > 0.0 {
-            (self.x, self.y, self.width, self.height) = (x, y, width, height);
-            self.has_text_box = true;
         }
     }
 }
@@ -538,11 +531,11 @@ impl Rare {
     }
 }
 
-/// Returns true if an attribute of a node has a value, in any case.
-fn has_attribute(node: &CapturedNode, strings: &[String], name: &str, value: &str) -> bool {
+/// Returns the value of an attribute of a node.
+fn attribute<'a>(node: &CapturedNode, strings: &'a [String], name: &str) -> Option<&'a str> {
     let mut pairs = node.attributes.chunks_exact(2);
-    let pair = pairs.find(|pair| pair.first().is_some_and(|key| string(strings, *key) == name));
-    pair.and_then(<[_]>::last).is_some_and(|own| string(strings, *own).eq_ignore_ascii_case(value))
+    let pair = pairs.find(|pair| pair.first().is_some_and(|key| string(strings, *key) == name))?;
+    pair.last().map(|value| string(strings, *value))
 }
 
 /// Returns a string of the table of a capture; -1 stands for the empty one.

@@ -31,7 +31,7 @@ impl<'a> Nodes<'a> {
         let is_over_all = |node: &CapturedNode| node.layout.as_ref().is_some_and(|layout| self.is_over_all(layout));
         let mut modals = self.document.nodes.iter().enumerate().rev().filter(|(_, node)| is_modal(node));
         modals.find_map(|(position, _)| {
-            let mut around = std::iter::successors(Some(position), |around| self.node(*around)?.parent);
+            let mut around = self.with_around(position);
             around.find(|position| self.node(*position).is_some_and(is_over_all))
         })
     }
@@ -39,7 +39,7 @@ impl<'a> Nodes<'a> {
     /// Notes what is behind the mask that a page draws over the whole window for a dialog of its own: nobody presses that.
     pub(super) fn add_mask(&mut self) {
         let Some((mask, order, layout)) = self.mask() else { return };
-        let around: Vec<_> = std::iter::successors(Some(mask), |around| self.node(*around)?.parent).collect();
+        let around: Vec<_> = self.with_around(mask).collect();
         let is_behind = |position: usize, node: &CapturedNode| {
             let is_below = |own: &Layout| {
                 own.look.order < order && (layout.look.is_fixed || own.look.is_fixed || contains(layout, own))
@@ -91,7 +91,7 @@ impl<'a> Nodes<'a> {
     /// the page has none.
     fn order_in_front(&self, position: usize) -> Option<i64> {
         let look = |at: usize| Some(&self.node(at)?.layout.as_ref()?.look);
-        let mut around = std::iter::successors(Some(position), |at| self.node(*at)?.parent).filter_map(look);
+        let mut around = self.with_around(position).filter_map(look);
         if around.any(|look| look.is_behind_flow) {
             around.find(|look| look.is_layer && !look.is_behind_flow).map(|layer| layer.order)
         } else {
@@ -119,7 +119,7 @@ impl<'a> Nodes<'a> {
         if layout.height < MIN_TEXT && layout.height > 0.0 {
             return true;
         }
-        let around = || std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let around = || self.around(node);
         let own = node.layout.as_ref().filter(|_| node.is_styled);
         let layouts = || own.into_iter().chain(around().filter_map(|around| self.node(around)?.layout.as_ref()));
         let color = layout.look.text_color.as_str();

@@ -274,7 +274,7 @@ impl Nodes<'_> {
             |list: &usize| self.node(*list).is_some_and(|list| list.tag == "select") && !self.facts(*list).is_visible;
         let inside = || self.below(position).take(MAX_PARTS).map(|(at, _)| at).find(is_hidden);
         let before = || {
-            let around = std::iter::successors(Some(position), |around| self.node(*around)?.parent);
+            let around = self.with_around(position);
             around.take(MAX_AROUND).find_map(|around| {
                 let parent = self.node(around)?.parent?;
                 let is_beside =
@@ -497,7 +497,7 @@ impl Nodes<'_> {
 
     /// Returns true if the browser does not check the field, because its page does.
     fn is_not_validated(&self, node: &CapturedNode) -> bool {
-        let mut around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let mut around = self.around(node);
         let form = around.find_map(|around| self.node(around).filter(|node| node.tag == "form"));
         form.is_some_and(|form| self.document.attribute(form, "novalidate").is_some())
     }
@@ -512,7 +512,7 @@ impl Nodes<'_> {
             around.is_some_and(|around| around.input.is_clickable || around.input.is_pressed)
         };
         let is_in_taker = || {
-            let mut around = std::iter::successors(node.parent, |around| self.node(*around)?.parent).take(MAX_AROUND);
+            let mut around = self.around(node).take(MAX_AROUND);
             around.any(takes_press) || facts.is_in_pointer || facts.is_in_control || facts.is_in_label
         };
         // What is around it may be passed for another reason.
@@ -562,7 +562,7 @@ impl Nodes<'_> {
                 inside.push(at);
                 let is_read = !only_visible || self.facts(at).is_visible;
                 if node.is_text && is_read {
-                    let around = std::iter::successors(node.parent, |at| self.node(*at).and_then(|node| node.parent));
+                    let around = self.around(node);
                     let block = around.take(MAX_PARTS).find(is_block);
                     if block != last_block {
                         text.push(' ');

@@ -10,6 +10,9 @@ use super::nodes::Nodes;
 use crate::element::asks_for_secret;
 use crate::output::mask;
 
+/// Roles whose text is what they hold, not their name.
+pub(super) const FIELDS: &[&str] = &["combobox", "iframe", "searchbox", "slider", "spinbutton", "textbox"];
+
 /// Maximum number of options that are listed.
 const MAX_OPTIONS: usize = 40;
 
@@ -100,10 +103,10 @@ impl Nodes<'_> {
         is_password || self.document.attribute(node, "autocomplete").is_some_and(asks_for_secret)
     }
 
-    /// Returns true if a page draws the content of the element, and that is a secret.
-    fn is_secret_editor(&self, position: usize, node: &CapturedNode) -> bool {
-        let is_field = || matches!(self.role(node), "combobox" | "searchbox" | "spinbutton" | "textbox");
-        node.is_element && is_field() && (self.is_secret(node) || mask::is_sensitive(&self.name(position)))
+    /// Returns true if what is in the element is what it holds, and that is a secret.
+    pub(super) fn is_secret_editor(&self, position: usize, node: &CapturedNode) -> bool {
+        let is_secret = || self.is_secret(node) || mask::is_sensitive(&self.name(position));
+        node.is_element && FIELDS.contains(&self.role(node)) && is_secret()
     }
 
     /// Returns the type of an `<input>`.
@@ -202,7 +205,7 @@ impl Nodes<'_> {
     fn chosen_beside(&self, position: usize, node: &CapturedNode) -> Option<(&'static str, Value)> {
         let own = node.layout.as_ref()?;
         let name = self.name(position);
-        let around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let around = self.around(node);
         for around in around.take(MAX_AROUND) {
             let is_other_field = |(at, other): (usize, &CapturedNode)| {
                 at != position
@@ -220,8 +223,7 @@ impl Nodes<'_> {
             if text.is_empty() {
                 continue;
             }
-            let between =
-                |at: usize| std::iter::successors(Some(at), |at| self.node(*at)?.parent).take_while(|at| *at != around);
+            let between = |at: usize| self.with_around(at).take_while(|at| *at != around);
             let is_text = |at: &usize| {
                 let is_in_left_out = || between(*at).any(|at| self.node(at).is_some_and(is_left_out));
                 self.node(*at).is_some_and(|node| node.is_text) && self.facts(*at).is_visible && !is_in_left_out()
@@ -387,8 +389,10 @@ impl Nodes<'_> {
             }
             open.push((position, is_block));
             // What a secret field in it holds is none of its text.
-            if position < secret_end || self.is_secret_editor(position, node) {
-                secret_end = secret_end.max(position + 1 + self.below(position).count());
+            if position >= secret_end && self.is_secret_editor(position, node) {
+                secret_end = position + 1 + self.below(position).count();
+            }
+            if position < secret_end {
                 continue;
             }
             let is_drawn =

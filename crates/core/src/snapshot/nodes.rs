@@ -29,6 +29,9 @@ pub(super) const CONTROLS: &[&str] = &[
     "treeitem",
 ];
 
+/// Roles of what is checked.
+pub(super) const BOXES: &[&str] = &["checkbox", "radio", "switch"];
+
 /// Roles of the parts of a widget of which one takes the focus.
 pub(super) const FOCUSED_PARTS: &[&str] = &["columnheader", "gridcell", "row", "rowheader"];
 
@@ -269,6 +272,21 @@ impl<'a> Nodes<'a> {
         self.document.nodes.get(position)
     }
 
+    /// Returns the positions of what is around a node, from the inside out.
+    pub(super) fn around(&self, node: &CapturedNode) -> impl Iterator<Item = usize> {
+        std::iter::successors(node.parent, |around| self.node(*around)?.parent)
+    }
+
+    /// Returns a position, and those of what is around its node.
+    pub(super) fn with_around(&self, position: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(position), |around| self.node(*around)?.parent)
+    }
+
+    /// Returns the place of an element in the order of the keyboard, if its page gives it one.
+    pub(super) fn tab_index(&self, node: &CapturedNode) -> Option<i32> {
+        self.document.attribute(node, "tabindex")?.trim().parse().ok()
+    }
+
     /// Returns the facts about a node.
     pub(super) fn facts(&self, position: usize) -> Facts {
         self.facts.get(position).copied().unwrap_or_default()
@@ -363,17 +381,13 @@ impl<'a> Nodes<'a> {
 
     fn add_visibility(&mut self) {
         let (width, height) = self.document.size;
-        let is_right_to_left = self.document.nodes.iter().take(MAX_OUTER).any(|node| {
-            let direction = self.document.attribute(node, "dir");
-            node.tag == "html" && direction.is_some_and(|direction| direction.eq_ignore_ascii_case("rtl"))
-        });
         // A page that does not scroll by itself may do so by a script.
         let is_held = self.document.nodes.iter().take(MAX_OUTER).any(|node| {
             matches!(node.tag.as_str(), "html" | "body") && node.layout.as_ref().is_some_and(|layout| layout.is_clipped)
         });
         // Where nobody can scroll to.
         let is_beyond = |layout: &Layout| {
-            (layout.x + layout.width <= 0.0 && !is_right_to_left)
+            (layout.x + layout.width <= 0.0 && !self.document.is_right_to_left)
                 || layout.y + layout.height <= 0.0
                 || (width > 0.0 && layout.x >= width)
                 || (height > 0.0 && layout.y >= height && !is_held)
@@ -434,12 +448,12 @@ impl<'a> Nodes<'a> {
             };
             let label = self.labels.get(position).copied().filter(|label| self.facts(*label).is_visible);
             let is_in_label = |at: usize| {
-                let mut around = std::iter::successors(Some(at), |at| self.node(*at)?.parent);
+                let mut around = self.with_around(at);
                 is_empty && label.is_some_and(|label| around.any(|at| at == label))
             };
             // One that the keyboard passes by is not for people, whatever is where it is.
-            let index = self.document.attribute(node, "tabindex").and_then(|index| index.trim().parse::<i32>().ok());
-            let is_for_people = index.is_none_or(|index| index >= 0) && !self.facts(*position).is_aria_hidden;
+            let is_for_people =
+                self.tab_index(node).is_none_or(|index| index >= 0) && !self.facts(*position).is_aria_hidden;
             self.document.nodes.iter().enumerate().any(|(other, drawn)| {
                 let (true, Some(box_of)) = (self.facts(other).is_visible, drawn.layout.as_ref()) else { return false };
                 if drawn.is_text {
@@ -505,15 +519,14 @@ impl<'a> Nodes<'a> {
             let is_choice =
                 node.tag == "input" && matches!(self.input_type(node).as_str(), "checkbox" | "radio" | "range");
             // Editors show a text that they draw, and take keys by an element without a size.
-            let index = self.document.attribute(node, "tabindex").and_then(|index| index.trim().parse::<i32>().ok());
+            let index = self.tab_index(node);
             let has_no_size = node.layout.as_ref().is_some_and(|layout| layout.width <= 1.0 || layout.height <= 1.0);
             let is_edited = has_no_size && node.tag == "div" && self.role(node) == "textbox";
             let is_editor = is_edited && index.is_some_and(|index| index >= 0);
             let label = self.labels.get(&position).map(|label| self.facts(*label));
             // What only hides the box has no place of its own.
-            let around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
-            let mut places = around.skip_while(|around| self.node(*around).is_some_and(shows_nothing));
-            let is_beside = places.next().is_some_and(|place| self.facts(place).is_visible);
+            let place = self.around(node).find(|around| !self.node(*around).is_some_and(shows_nothing));
+            let is_beside = place.is_some_and(|place| self.facts(place).is_visible);
             let is_drawn = (is_choice || is_editor) && is_beside && label.is_none_or(|label| !label.is_visible);
             if let Some(facts) = self.facts.get_mut(position) {
                 facts.is_drawn = is_drawn;
@@ -525,7 +538,7 @@ impl<'a> Nodes<'a> {
     fn add_pictures(&mut self) {
         let mut pictures = Vec::new();
         for (control, label) in &self.labels {
-            let is_box = |node: &&CapturedNode| matches!(self.role(node), "checkbox" | "radio" | "switch");
+            let is_box = |node: &&CapturedNode| BOXES.contains(&self.role(node));
             let Some(place) = self.node(*control).filter(is_box).and_then(|node| node.parent) else { continue };
             if self.facts(*control).is_visible || !self.facts(*label).is_visible {
                 continue;
@@ -533,7 +546,7 @@ impl<'a> Nodes<'a> {
             let parts: Vec<_> = self.below(place).take(MAX_PARTS).collect();
             let is_other =
                 |(at, other): &(usize, &CapturedNode)| at == label || at != control && self.is_control(other);
-            let mut around = std::iter::successors(Some(place), |around| self.node(*around)?.parent);
+            let mut around = self.with_around(place);
             if parts.len() < MAX_PARTS && !parts.iter().any(is_other) && !around.any(|around| around == *label) {
                 let all = std::iter::once(place).chain(parts.iter().map(|(at, _)| *at));
                 pictures.extend(all.filter(|at| self.text_below(*at, None, true).is_empty()));

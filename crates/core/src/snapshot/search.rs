@@ -10,11 +10,12 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::accessibility::Accessible;
-use super::build::{BOXES, Part, is_frame, shown};
+use super::build::{Part, is_frame, shown};
 use super::capture::CapturedNode;
 use super::describe::CLICKABLE;
+use super::fields::FIELDS;
 use super::item::{NodeKey, collapse, is_blank, is_unseen};
-use super::nodes::Nodes;
+use super::nodes::{BOXES, Nodes};
 use crate::output::mask::{self, Literals};
 use crate::selector::{RoleMatch, RoleState, SelectorPart, StateMatch, StateValue, TextMatch};
 
@@ -405,9 +406,6 @@ const WITHOUT_TEXT: &[&str] = &[
     "template", "textarea", "video",
 ];
 
-/// Roles whose text is what they hold, not their name.
-const FIELDS: &[&str] = &["combobox", "iframe", "searchbox", "slider", "spinbutton", "textbox"];
-
 /// Roles of ARIA with two names.
 const SYNONYMS: &[(&str, &str)] = &[("image", "img")];
 
@@ -415,13 +413,12 @@ impl Nodes<'_> {
     /// Returns true if the text below an element does not count, by the element itself or by one around it.
     fn is_text_left_out(&self, position: usize, is_around: bool) -> bool {
         let Some(node) = self.node(position) else { return true };
-        let is_edited_secret = || FIELDS.contains(&self.role(node)) && mask::is_sensitive(&self.name(position));
         // Chromium shows a select box by elements of its own, of which the options are those of the page.
         WITHOUT_TEXT.contains(&node.tag.as_str())
             || node.tag == "select"
             || is_around && node.tag != "option"
             || self.is_secret(node)
-            || is_edited_secret()
+            || self.is_secret_editor(position, node)
     }
 
     /// Returns the text of an `<input>` that is a button.
@@ -483,7 +480,7 @@ impl Nodes<'_> {
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea" | "option");
         let has = |node: &CapturedNode| self.document.attribute(node, "disabled").is_some();
         let accessible = self.accessible(node);
-        let mut around = std::iter::successors(node.parent, |around| self.node(*around)?.parent);
+        let mut around = self.around(node);
         let is_in_disabled = |around| self.node(around).is_some_and(|around| around.tag == "fieldset" && has(around));
         accessible.is_some_and(|accessible| accessible.is("disabled"))
             || is_field && (has(node) || accessible.is_none() && around.any(is_in_disabled))

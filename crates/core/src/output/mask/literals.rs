@@ -37,8 +37,10 @@ const LEAST_SHOWN: usize = 6;
 /// The number of encodings, one inside the other, that are decoded.
 const MAX_DEPTH: usize = 2;
 
-/// Number of hits that any text may have, and those for each of its bytes.
+/// Number of hits that any text may have.
 const MIN_HITS: usize = 1000;
+
+/// Number of further hits that a text may have for each of its bytes.
 const HITS: usize = 16;
 
 /// The number of places in a text, in all its encodings, at which a value is looked at. A page can choose values that are in each other;
