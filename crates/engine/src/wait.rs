@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use browser_shell_core::action::Condition;
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{ElementState, Reference};
+use browser_shell_core::element::Reference;
 use browser_shell_core::selector::SelectorChain;
 use browser_shell_core::url_pattern;
 use serde_json::{Value, json};
@@ -137,15 +137,15 @@ async fn look_for(gate: &Arc<GateSession>, selector: &str) -> Result<Result<Wait
     })
 }
 
-/// Returns the state of the element of a reference.
-async fn state_of(gate: &Arc<GateSession>, reference: Reference) -> Result<ElementState, ElementError> {
-    gate.element(reference).await?.state().await
+/// Returns true if a person sees the element of a reference.
+async fn is_seen(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, ElementError> {
+    gate.element(reference).await?.is_seen().await
 }
 
 /// Returns true if nothing can be seen of the element of a reference.
 async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, Decision> {
-    match state_of(gate, reference).await {
-        Ok(state) => Ok(!state.is_seen),
+    match is_seen(gate, reference).await {
+        Ok(is_seen) => Ok(!is_seen),
         Err(ElementError::Gone) if reference != Reference::Unknown => Ok(true),
         Err(error) => Err(refusal(reference, error)),
     }
@@ -153,8 +153,8 @@ async fn is_gone(gate: &Arc<GateSession>, reference: Reference) -> Result<bool, 
 
 /// Looks at the element of a reference. One that is gone never comes back.
 async fn look_at(gate: &Arc<GateSession>, reference: Reference) -> Result<WaitResult, Decision> {
-    match state_of(gate, reference).await {
-        Ok(state) => Ok(if state.is_seen { WaitResult::Found } else { WaitResult::Hidden }),
+    match is_seen(gate, reference).await {
+        Ok(is_seen) => Ok(if is_seen { WaitResult::Found } else { WaitResult::Hidden }),
         Err(error) => Err(refusal(reference, error)),
     }
 }

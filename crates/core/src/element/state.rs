@@ -77,8 +77,6 @@ pub struct ElementState {
     pub is_content_editable: bool,
     /// `true` if it has a box that is shown.
     pub is_visible: bool,
-    /// `true` if a person sees it: it is visible, and does not let all light through.
-    pub is_seen: bool,
     /// `true` if a label of it is shown, as with checkboxes that a page paints itself.
     pub has_visible_label: bool,
     /// `true` if it is drawn, cannot be seen, and a label or what its page draws for it takes the pointer.

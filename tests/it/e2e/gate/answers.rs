@@ -137,20 +137,20 @@ fn acts_know_what_is_scrolled_away_folded_and_behind() {
     Page::each_at("gate/scrolled", |page| {
         // The label comes before the value, which nobody sees.
         for (option, label) in [("A", "A"), ("C", "C"), ("1", "A")] {
-            is_done(page, &["select", "#c", option]);
+            is_done(page, &["select", "#country", option]);
             page.assert_log(label);
         }
-        page.ok(&["click", "#t"]);
-        is_done(page, &["type", "#t", " END"]);
-        assert_eq!(page.ok(&["get", "value", "#t"])["value"], "one\ntwo is longer\nthree END");
-        assert_eq!(page.ok(&["is", "visible", "#a"])["visible"], false);
+        page.ok(&["click", "#text"]);
+        is_done(page, &["type", "#text", " END"]);
+        assert_eq!(page.ok(&["get", "value", "#text"])["value"], "one\ntwo is longer\nthree END");
+        assert_eq!(page.ok(&["is", "visible", "#answer"])["visible"], false);
         page.waits_in_vain(&["wait", "--text", "answer is 42"], "element-not-found");
-        assert_eq!(page.ok(&["is", "checked", "#b"])["checked"], true);
+        assert_eq!(page.ok(&["is", "checked", "#wifi"])["checked"], true);
         page.ok(&["click", "#ask"]);
         for act in ["fill", "type"] {
-            page.refused(&[act, "#e", "hello world"], "element-disabled", &["behind a dialog"]);
+            page.refused(&[act, "#mail", "hello world"], "element-disabled", &["behind a dialog"]);
         }
-        page.refused(&["select", "#c", "B"], "element-disabled", &["behind a dialog"]);
+        page.refused(&["select", "#country", "B"], "element-disabled", &["behind a dialog"]);
         assert_eq!(page.ok(&["get", "title"])["title"], "Scrolled");
     });
 }

@@ -61,9 +61,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "locked" => html(
             "<!doctype html><title>Locked</title><body style='overflow:hidden'><div style='height:4000px'>behind</div><div role=dialog aria-modal=true style='position:fixed;inset:100px;background:#fff'><button>OK</button></div>",
         ),
-        "scrolled" => html(
-            "<!doctype html><title>Scrolled</title><body style='margin:0;height:100vh;overflow:hidden'><main id=m style='height:100vh;overflow:auto'><output id=log></output><button id=ask onclick='d.showModal()'>Ask</button><label>Country <select id=c onchange='log.value = c.selectedOptions[0].text'><option value=1>A<option value=A>B<option>C</select></label> <textarea id=t rows=4>one\ntwo is longer\nthree</textarea><div style='height:3000px'></div><button>Save</button></main><div id=p style='max-height:0;overflow:hidden'><p id=a>The answer is 42</p></div><input id=e aria-label=Email><dialog id=d><button id=delete onclick=\"document.title='DELETED'\">Delete</button></dialog><button id=b role=switch aria-pressed=true>Wi-Fi</button><script>m.scrollTop = 2000</script>",
-        ),
+        "scrolled" => html(include_str!("../../../e2e/pages/gate/scrolled.html")),
         "kinds" => html(include_str!("../../../e2e/pages/gate/kinds.html")),
         "fades" => html(include_str!("../../../e2e/pages/gate/fades.html")),
         "random" => html(include_str!("../../../e2e/pages/gate/random.html")),

@@ -11,7 +11,7 @@ use crate::gate::browser::Browser;
 use crate::gate::element::kept::{BOX_ROLES, with_kept};
 use crate::gate::element::located::{ElementError, Located, owner_of};
 use crate::gate::element::script::{
-    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, STATE_AFTER_ACT, STATE_OF, UNCOVER,
+    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, SEEN, STATE_AFTER_ACT, STATE_OF, UNCOVER,
 };
 use crate::gate::page::{Page, World};
 use crate::gate::session::{GateSession, NodeAddress};
@@ -99,6 +99,15 @@ impl ElementHandle {
     /// `Gone` if it is not in its document any more.
     pub async fn state(&self) -> Result<ElementState, ElementError> {
         self.state_for(false).await
+    }
+
+    /// Returns true if a person sees the element: it is visible, lets not all light through, and is in no folded panel.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is not in its document any more.
+    pub async fn is_seen(&self) -> Result<bool, ElementError> {
+        self.element.call::<Option<bool>>(&with_kept(SEEN), &[]).await?.ok_or(ElementError::Gone)
     }
 
     /// Returns what the element holds after an act, without where it is and whether it is visible.

@@ -36,7 +36,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return element;
     }};
     const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, isPressedInto }};
-    const places = {{ imageOf, boxOf, inView, isSeen, isFolded, isOff, aimAt, hitOf, isWithin, parentOf, coverOf }};
+    const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf }};
     return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
@@ -44,7 +44,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFolded, isOff, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -142,11 +142,11 @@ const HELPERS: &str = "
         const { display, visibility } = getComputedStyle(box);
         return display === 'contents' ? visibility === 'visible' : box.checkVisibility({ visibilityProperty: true });
     };
-    // True if a person sees it. Pages draw a box of their own for a field that lets all light through, and what is below the window may
-    // appear when a person scrolls to it.
+    // True if it lets all light through. What is below the window may appear when a person scrolls to it.
+    const isFaint = node => getComputedStyle(node).opacity === '0' && node.getBoundingClientRect().top < innerHeight;
+    // True if a person sees it. Pages draw a box of their own for a field that lets all light through.
     const isSeen = element => {
         if (!isShown(element)) return false;
-        const isFaint = node => getComputedStyle(node).opacity === '0' && node.getBoundingClientRect().top < innerHeight;
         for (let node = element.matches('input, select, textarea') ? parentOf(element) : element; node; node = parentOf(node)) {
             if (isFaint(node)) return false;
         }
@@ -448,7 +448,6 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         may_have_taker: usesPointer && (seen.isCovered || !isShown(element)) && !!possibleTaker(element),
         has_own_tag: tag.includes('-'),
         is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
-        is_seen: !isAfterAct && isSeen(element),
         is_moving: isMoving,
         is_in_view: usesPointer && (isInView(element) || seen.hasStandIn),
         is_covered: seen.isCovered,

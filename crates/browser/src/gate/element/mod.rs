@@ -85,23 +85,22 @@ impl ElementHandle {
             }
             Verb::Read(reading) => {
                 let pdf = if reading == Reading::Text { self.pdf().await } else { None };
-                answer = match pdf {
-                    Some(pdf) => json!({ "text": pdf_text(&pdf)?, "origin": "" }),
-                    None => {
-                        element.call(&with_kept(READ), &[property(reading).into(), act.text.as_str().into()]).await?
+                answer = match (pdf, property(reading)) {
+                    (Some(pdf), _) => json!({ "text": pdf_text(&pdf)?, "origin": "" }),
+                    (None, Some(property)) => {
+                        element.call(&with_kept(READ), &[property.into(), act.text.as_str().into()]).await?
                     }
+                    (None, None) => json!({ "enabled": !view.state.is_disabled }),
                 };
+                if let (Reading::IsChecked, Some(is_checked)) = (reading, view.state.is_checked) {
+                    answer = json!({ "checked": is_checked });
+                }
                 // The check of the landing is for the tab; refused frames are not read.
                 if let Some(origin) = answer.get_mut("origin") {
                     *origin = element.page.url().into();
                 }
                 let shows_value = reading == Reading::Value
                     || (reading == Reading::Attribute && act.text.eq_ignore_ascii_case("value"));
-                if let (Reading::IsChecked, Some(is_checked)) = (reading, view.state.is_checked) {
-                    answer = json!({ "checked": is_checked });
-                } else if reading == Reading::IsEnabled {
-                    answer = json!({ "enabled": !view.state.is_disabled });
-                }
                 if let Some(value) = answer.get_mut("value").filter(|_| shows_value && view.state.is_secret) {
                     *value = MASK.into();
                 }
@@ -176,15 +175,16 @@ fn pdf_text(pdf: &Pdf) -> Result<&str, Decision> {
     pdf.readable().map_err(refusal)
 }
 
-fn property(reading: Reading) -> &'static str {
-    match reading {
+/// Returns what a script reads. Whether an element is enabled is in its state.
+const fn property(reading: Reading) -> Option<&'static str> {
+    Some(match reading {
         Reading::Text => "text",
         Reading::Html => "html",
         Reading::Attribute => "attribute",
         Reading::Box => "box",
         Reading::IsVisible => "visible",
-        Reading::IsEnabled => "enabled",
         Reading::IsChecked => "checked",
         Reading::Value => "value",
-    }
+        Reading::IsEnabled => return None,
+    })
 }

@@ -129,6 +129,10 @@ pub(super) const LET_TAKE: &str = "function () { takers.set(this, possibleTaker(
 /// Returns true if a point in the viewport of its frame is one of an element, or nobody can say so any more.
 pub(super) const IS_AT: &str = "function (x, y) { return globalThis[Symbol.for('kept')].isAt(this, [x, y]); }";
 
+/// Returns true if a person sees an element; `null` if it is not in its document any more.
+pub(super) const SEEN: &str =
+    "function () { return this.isConnected && this.ownerDocument === document ? isSeen(this) : null; }";
+
 /// Returns one of the elements that a CSS selector matches.
 pub(super) const PICK: &str = "(selector, index) => find(selector)[index]";
 
@@ -146,7 +150,6 @@ pub(super) const SHOWS_TEXT: &str = "text => {
     const roots = [document.body ?? document.documentElement, ...trees().slice(1).flatMap(root => [...root.children])];
     const shown = roots.filter(root => root?.checkVisibility());
     const countIn = root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').split(text).length - 1;
-    const isFaint = element => getComputedStyle(element).opacity === '0' && element.getBoundingClientRect().top < innerHeight;
     const isHidden = element => element.localName === 'select' ? isUnseen(element) : isFaint(element) || isFolded(element);
     const hiddenIn = element => isHidden(element) ? [element] : [...element.children].flatMap(hiddenIn);
     return shown.some(root => {
@@ -225,7 +228,7 @@ pub(super) const FOCUS_AT_END: &str = "function () {
         try { this.setSelectionRange(this.value.length, this.value.length); } catch { if (!['email', 'number'].includes(this.type)) return 'end'; this.select(); return 'all'; }
         return 'end';
     }
-    if (!this.isContentEditable) return this.contains(focused) || focused !== before ? 'end' : 'none';
+    if (!this.isContentEditable) return 'end';
     const selection = root.getSelection ? root.getSelection() : getSelection();
     selection.selectAllChildren(this);
     selection.collapseToEnd();
@@ -291,7 +294,6 @@ pub(super) const READ: &str = "function (property, name) {
         case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
         case 'value': return { value: this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
         case 'visible': return { visible: isSeen(this) };
-        case 'enabled': return { enabled: !isOff(this) };
         default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
     }
 }";

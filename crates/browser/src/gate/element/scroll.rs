@@ -2,6 +2,7 @@
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::Edge;
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::gate::element::find::{evaluate, evaluate_promise};
@@ -183,29 +184,24 @@ impl GateSession {
     /// Watches the frames of the active tab: a turn of the wheel over one is for what is in it.
     async fn watch_frames(&self) -> Result<Vec<(DebugSessionId, World)>, ElementError> {
         let (browser, page) = &self.active()?;
-        let mut watched = Vec::new();
-        for document in page.documents().into_iter().filter(|document| document.frame != page.frame).take(MAX_FRAMES) {
-            // A frame may go meanwhile.
-            let Ok(inner) = world(browser, &document.session, &document.frame).await else { continue };
-            let watch = call_with_kept(WATCH_FRAME, "");
-            if evaluate(browser, &document.session, &inner, &watch, true).await.is_ok() {
-                watched.push((document.session, inner));
-            }
-        }
-        Ok(watched)
+        let script = &call_with_kept(WATCH_FRAME, "");
+        let frames = page.documents().into_iter().filter(|document| document.frame != page.frame).take(MAX_FRAMES);
+        // A frame may go meanwhile.
+        let watched = join_all(frames.map(|document| async move {
+            let inner = world(browser, &document.session, &document.frame).await.ok()?;
+            evaluate(browser, &document.session, &inner, script, true).await.ok()?;
+            Some((document.session, inner))
+        }));
+        Ok(watched.await.into_iter().flatten().collect())
     }
 
     /// Returns true if one of these frames has scrolled.
     async fn has_scrolled(&self, frames: &[(DebugSessionId, World)]) -> Result<bool, ElementError> {
         let (browser, _) = &self.active()?;
-        let scrolled = call_with_kept(FRAME_SCROLLED, "");
-        for (session, inner) in frames {
-            let seen = evaluate_promise(browser, session, inner, &scrolled).await;
-            if seen.is_ok_and(|seen| seen.into_value() == Some(true)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let script = &call_with_kept(FRAME_SCROLLED, "");
+        let seen = frames.iter().map(|(session, inner)| evaluate_promise(browser, session, inner, script));
+        let seen = join_all(seen).await.into_iter().flatten();
+        Ok(seen.into_iter().any(|seen| seen.into_value() == Some(true)))
     }
 
     /// Scrolls the active tab to an edge, and returns the data of the answer.
