@@ -24,6 +24,9 @@ use super::processes;
 /// start. Another flag of this name replaces it.
 pub(crate) const WITHOUT_POPUPS: &str = "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup";
 
+/// Flag against a fault of Chromium 156: a collection of garbage ends renderers in which scripts of agent-browser 0.19 ran.
+const WITHOUT_RECLAIM: &str = "--js-flags=--no-reclaim-unmodified-wrappers";
+
 /// Flags of Chromium.
 const FLAGS: &[&str] = &[
     "--headless=new",
@@ -39,6 +42,7 @@ const FLAGS: &[&str] = &[
     "--disable-default-apps",
     "--disable-sync",
     WITHOUT_POPUPS,
+    WITHOUT_RECLAIM,
     // Chromium's own windows change at once, as in the product.
     "--animation-duration-scale=0",
     // One pixel of the page is one pixel of a screenshot.

@@ -157,6 +157,7 @@ const FLAGS: &[&str] = &[
     "--disable-dev-shm-usage",
     "--mute-audio",
     POINTER,
+    RECLAIM,
     // Tabs, loading marks and bubbles of Chromium's own windows change at once, which saves work at each navigation. Pages keep theirs.
     "--animation-duration-scale=0",
     // A bar would say that there is no renderer sandbox, and take a part of the first window.
@@ -170,6 +171,10 @@ const FLAGS: &[&str] = &[
 /// Features that are off. `WebRtcHideLocalIpsWithMdns` asks for `.local` names by multicast. The two `WebUIOmnibox` popups start
 /// two renderers for each window, for a menu that nobody sees.
 const DISABLED_FEATURES: &str = "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,NetworkTimeServiceQuerying,WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup";
+
+/// Flag against a fault of Chromium 156: a collection of garbage ends renderers in which scripts of agent-browser 0.19 ran, as one of the
+/// objects that it may drop has nothing behind it.
+const RECLAIM: &str = "--js-flags=--no-reclaim-unmodified-wrappers";
 
 /// Flag by which media queries say that there is a mouse: `HoverType::kHover` and `PointerType::kFine`. Neither a start without a
 /// display nor one on Xvnc has a device that Chromium takes for one, and pages would choose their forms for tablets.
