@@ -2,8 +2,8 @@
 # for its output, which is printed when it ends.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# Jobs that run at the same time. They use two cores completely; with fewer, cores are idle while tests wait.
-jobs_at_once=${BROWSER_SHELL_TEST_LANES:-7}
+# Jobs that run at the same time. They use two cores completely; with more, each test waits longer for a core, and none ends earlier.
+jobs_at_once=${BROWSER_SHELL_TEST_LANES:-5}
 
 # The jobs that have not begun, in the order of their start.
 waiting=()

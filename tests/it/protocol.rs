@@ -198,7 +198,7 @@ fn output_is_bounded_for_any_page() {
     let answer = server.call("s", &["click", "#fake-big-1000000"]).ok();
     assert!(answer.stdout.chars().count() <= 30_000);
     assert!(answer.data()["text"].as_str().unwrap().contains("characters cut]"));
-    let answer = server.call("s", &["click", "#fake-big-20000000"]).ok();
+    let answer = server.call_within(120, "s", &["click", "#fake-big-20000000"]).ok();
     assert!(answer.stdout.chars().count() <= 30_000 && answer.stdout.contains(" cut]"));
     let answer = server.call("s", &["click", "#fake-stderr-big-100000"]);
     assert!(answer.stderr.chars().count() <= 30_000 && answer.stderr.contains("characters cut]"));

@@ -1,18 +1,26 @@
 //! Dialogs of pages: the call that causes one answers at once, and the next call works.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
 use super::{
-    super::server::{CallReply, Server},
+    super::server::{CallReply, Server, TestEnv},
     agent_browsers,
     browser::GateBrowser,
-    env, session_policy, shop, test_env, text_of,
+    session_policy, shop, test_env, text_of,
 };
 
-/// The longest time that a call with a dialog may take. A call that hangs takes at least its action time-out, 15 s.
-const AT_ONCE: Duration = Duration::from_secs(12);
+/// The longest time that a call with a dialog may take: less than one that hangs takes, also on a busy machine.
+const AT_ONCE: Duration = Duration::from_secs(22);
+
+/// Creates the environment of a server, with the longest action timeout that there is.
+fn env(browser: &GateBrowser, program: &Path, policy: &Value) -> TestEnv {
+    super::env(browser, program, policy).with("BROWSER_SHELL_ACTION_TIMEOUT_MS", "25000")
+}
 
 fn open(server: &Server) {
     server.call_within(60, "s", &["open", &shop("gate/dialogs")]).ok();
