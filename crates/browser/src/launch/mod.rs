@@ -172,7 +172,7 @@ const FLAGS: &[&str] = &[
 /// two renderers for each window, for a menu that nobody sees.
 const DISABLED_FEATURES: &str = "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,NetworkTimeServiceQuerying,WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup";
 
-/// Flag against a fault of Chromium 156: a collection of garbage ends renderers in which scripts of agent-browser 0.19 ran, as one of the
+/// Flag against a fault of Chromium 156: a collection of garbage ends renderers in which scripts of agent-browser ran, as one of the
 /// objects that it may drop has nothing behind it.
 const RECLAIM: &str = "--js-flags=--no-reclaim-unmodified-wrappers";
 
