@@ -85,7 +85,7 @@ impl DisplayConfig {
     /// Returns the command that starts the helper, with an environment made from scratch.
     pub(super) fn command(&self, files: &DisplayFiles) -> Command {
         let KernelFeatures { landlock, seccomp } = KernelFeatures::detect();
-        let mut rules = FileRules::of_system();
+        let mut rules = FileRules::of_system(false);
         rules.add_program(&self.server, &[&self.folder]);
         rules.write.extend([files.folder.clone(), TEMPORARY.into(), KEYMAPS.into()]);
         let rules = LaunchRules { connect: Vec::new(), bind: Vec::new(), files: rules, landlock, seccomp };

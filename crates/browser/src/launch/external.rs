@@ -100,7 +100,8 @@ pub fn run(arguments: HelperArguments<'_>) -> Result<Infallible, ExternalError> 
     let variables: Vec<_> =
         READ_VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
     let private: Vec<&Path> = folders.write.iter().map(PathBuf::as_path).collect();
-    let mut files = FileRules::of_system();
+    let sandboxed = !arguments.iter().any(|argument| argument == "--no-sandbox");
+    let mut files = FileRules::of_system(sandboxed);
     files.add_program(&program, &private);
     files.add_variables(&variables);
     files.read.extend(folders.read);

@@ -82,7 +82,7 @@ impl LaunchConfig {
         let kept: Vec<_> =
             KEPT_VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
         let KernelFeatures { landlock, seccomp } = KernelFeatures::detect();
-        let mut files = FileRules::of_system();
+        let mut files = FileRules::of_system(sandboxed);
         files.add_program(&self.chromium, &[&self.private, &self.profile]);
         files.add_variables(&kept);
         files.write.extend([self.profile.clone(), self.private.clone()]);

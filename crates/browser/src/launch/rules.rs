@@ -222,15 +222,10 @@ const READ: &[&str] = &[
 ];
 
 /// Existing files that are written to.
-const CHANGE: &[&str] = &[
-    // Chromium's renderer sandbox writes the maps of user ids, and its scores for the memory killer. The processes of others are
-    // out of reach: Landlock refuses all that needs the right to trace.
-    "/proc",
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/tty",
-];
+const CHANGE: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
+
+/// Facts about the processes, and settings of the kernel that root may change.
+const PROCESSES: &str = "/proc";
 
 /// Files that a Chromium may use. Paths that do not exist have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -249,11 +244,15 @@ pub(crate) struct FileRules {
 }
 
 impl FileRules {
-    /// Returns the files of the system that each Chromium needs.
+    /// Returns the files of the system that each Chromium needs, with its renderer sandbox if `sandboxed`: that writes the maps of user ids,
+    /// and its scores for the memory killer. The processes of others are out of reach then: Landlock refuses all that needs the right to trace.
     #[must_use]
-    pub(crate) fn of_system() -> Self {
+    pub(crate) fn of_system(sandboxed: bool) -> Self {
         let list = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
-        Self { execute: list(EXECUTE), read: list(READ), change: list(CHANGE), ..Self::default() }
+        let mut files = Self { execute: list(EXECUTE), read: list(READ), change: list(CHANGE), ..Self::default() };
+        let of_processes = if sandboxed { &mut files.change } else { &mut files.read };
+        of_processes.push(PROCESSES.into());
+        files
     }
 
     /// Adds a program, and its folder unless one of the private folders is in it.
@@ -356,8 +355,12 @@ mod tests {
     // Requirement 5.1.
     #[test]
     fn system_files_have_no_homes_secrets_or_own_settings() {
-        let files = FileRules::of_system();
+        let files = FileRules::of_system(true);
         assert!(files.write.is_empty() && files.sockets.is_empty());
+        // Root could have the kernel start a program of its choice by a file below it.
+        let proc = PathBuf::from("/proc");
+        let bare = FileRules::of_system(false);
+        assert!(files.change.contains(&proc) && bare.read.contains(&proc) && !bare.change.contains(&proc));
         let all: Vec<_> = [files.execute, files.read, files.change].concat();
         for refused in [
             "/",
