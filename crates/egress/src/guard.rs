@@ -34,6 +34,12 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for a policy file that is being written to be whole.
 const WRITE_TIME: Duration = Duration::from_secs(1);
 
+/// Time for a host to be looked up and to accept a connection, directly or through an upstream proxy.
+const CONNECT_LIMIT: Duration = Duration::from_secs(45);
+
+/// Interval between two looks at whose address a connection came from.
+const SESSION_INTERVAL: Duration = Duration::from_secs(5);
+
 /// State shared by all connections of a running guard.
 #[derive(Debug)]
 pub(super) struct EgressGuard {
@@ -108,7 +114,7 @@ impl EgressGuard {
             Err(refusal) => (None, Err(refusal)),
         };
         let outcome = match admitted {
-            Ok(_open) => self.handle_connection(&mut stream, session.as_ref(), limits).await,
+            Ok(_open) => self.handle_connection(&mut stream, session_address, session.as_ref(), limits).await,
             Err(refusal) => Some(refuse(&mut stream, refusal, false, None, hash).await),
         };
         let Some(outcome) = outcome else { return };
@@ -143,6 +149,7 @@ impl EgressGuard {
     async fn handle_connection(
         &self,
         stream: &mut TcpStream,
+        session_address: Option<IpAddr>,
         session: Option<&SessionId>,
         limits: EgressLimits,
     ) -> Option<ConnectionEnd> {
@@ -178,7 +185,20 @@ impl EgressGuard {
                 return Some(refuse(stream, decision, wants_html, port, hash).await);
             }
         };
-        let (decision, outbound) = match self.connect(&policy, &destination).await {
+        let connected = match timeout(CONNECT_LIMIT, self.connect(&policy, &destination)).await {
+            // The policy may have changed while the host was dialed.
+            Ok(Ok((decision, outbound))) => match self.refusal_since(&changes, session, &destination, decision.address)
+            {
+                None => Ok((decision, outbound)),
+                Some(refusal) => Err(refusal),
+            },
+            Ok(Err(refusal)) => Err(refusal),
+            Err(_) => {
+                let reason = "no address of the host accepted a connection in time";
+                Err(Decision::new(Code::AddressUnreachable, reason).about(destination.host.to_string()))
+            }
+        };
+        let (decision, outbound) = match connected {
             Ok(connected) => connected,
             Err(refusal) => return Some(refuse(stream, refusal, wants_html, port, hash).await),
         };
@@ -197,6 +217,7 @@ impl EgressGuard {
             end = transfer => end,
             end = meter.wait_for_limit() => end,
             () = self.wait_for_refusal(changes, session, &destination, decision.address) => "policy-changed",
+            () = self.wait_for_end_of(session_address, session) => "session-ended",
             () = self.stop.cancelled() => "stopped",
         };
         // The transfer may see the byte limit as an I/O error before the meter reports it.
@@ -248,6 +269,37 @@ impl EgressGuard {
             }
         }
         std::future::pending::<()>().await;
+    }
+
+    /// Returns the refusal of a connection that has just been made, if the policy changed since it was decided and no longer allows it.
+    fn refusal_since(
+        &self,
+        changes: &watch::Receiver<SeenPolicy>,
+        session: Option<&SessionId>,
+        destination: &Destination,
+        address: Option<IpAddr>,
+    ) -> Option<Decision> {
+        if !changes.has_changed().unwrap_or(true) {
+            return None;
+        }
+        let policy = match self.policy.current_for(session) {
+            Ok(policy) => policy,
+            Err(error) => return Some(Decision::from(error).about(destination.host.to_string())),
+        };
+        let is_allowed = route::is_allowed_still(&policy, destination, address, self.address);
+        let reason = "the policy changed while the host was dialed; try again";
+        (!is_allowed).then(|| Decision::new(Code::Busy, reason).about(destination.host.to_string()))
+    }
+
+    /// Waits until the address that the client connected to is no longer that of its session.
+    async fn wait_for_end_of(&self, address: Option<IpAddr>, session: Option<&SessionId>) {
+        let (Some(address), Some(session)) = (address, session) else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep(SESSION_INTERVAL).await;
+            if self.session_of(address).ok().as_ref() != Some(session) {
+                return;
+            }
+        }
     }
 
     /// Connects to the destination, if the policy allows it.

@@ -20,13 +20,16 @@ use tokio::time::Instant;
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::EgressLimits;
-use browser_shell_core::session_id::SessionId;
+use browser_shell_core::session_id::{SessionId, Subject};
 
 /// Location of the limit in the policy file.
 const LOCATION: &str = "egress.limits.max_connections";
 
 /// Idle limit after the browser has closed its side, so that a page that was left does not hold connections.
 const HALF_CLOSED_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time for which a host may take nothing of what waits for it. Until it does, the guard does not see that the browser has gone.
+const STALLED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Count of open connections.
 #[derive(Debug, Default)]
@@ -36,6 +39,18 @@ pub(super) struct OpenConnections(Mutex<Counts>);
 struct Counts {
     total: usize,
     sessions: BTreeMap<SessionId, usize>,
+    subjects: BTreeMap<Subject, usize>,
+}
+
+impl Counts {
+    /// Counts one less of a map.
+    fn remove<K: Ord>(map: &mut BTreeMap<K, usize>, key: &K) {
+        let Some(count) = map.get_mut(key) else { return };
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            map.remove(key);
+        }
+    }
 }
 
 /// Open connection, counted until it is dropped.
@@ -50,7 +65,7 @@ impl OpenConnections {
     ///
     /// # Errors
     ///
-    /// The refusal, if `limit` connections are open, or half as many of the session.
+    /// The refusal, if `limit` connections are open, half as many of the session, or three of four of the subject whose session it is.
     pub(super) fn admit(&self, session: Option<SessionId>, limit: usize) -> Result<OpenConnection<'_>, Decision> {
         let busy = |reason| Err(Decision::new(Code::Busy, reason).at(LOCATION));
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,11 +73,16 @@ impl OpenConnections {
             return busy("too many connections are open");
         }
         if let Some(session) = &session {
-            let count = counts.sessions.entry(session.clone()).or_default();
-            if *count >= (limit / 2).max(1) {
+            if counts.sessions.get(session).is_some_and(|count| *count >= (limit / 2).max(1)) {
                 return busy("too many connections of this session are open");
             }
-            *count += 1;
+            if let Some(subject) = session.owner() {
+                if counts.subjects.get(subject).is_some_and(|count| *count >= (limit - limit / 4).max(1)) {
+                    return busy("too many connections of this subject's sessions are open");
+                }
+                *counts.subjects.entry(subject.clone()).or_default() += 1;
+            }
+            *counts.sessions.entry(session.clone()).or_default() += 1;
         }
         counts.total += 1;
         Ok(OpenConnection { all: self, session })
@@ -79,10 +99,9 @@ impl Drop for OpenConnection<'_> {
         let mut counts = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.total = counts.total.saturating_sub(1);
         let Some(session) = &self.session else { return };
-        let Some(count) = counts.sessions.get_mut(session) else { return };
-        *count = count.saturating_sub(1);
-        if *count == 0 {
-            counts.sessions.remove(session);
+        Counts::remove(&mut counts.sessions, session);
+        if let Some(subject) = session.owner() {
+            Counts::remove(&mut counts.subjects, subject);
         }
     }
 }
@@ -98,6 +117,8 @@ pub(super) struct Meter {
     last_activity: AtomicU64,
     /// Set once the browser has closed its side.
     is_half_closed: AtomicBool,
+    /// Set while the host takes nothing of what waits for it.
+    is_stalled: AtomicBool,
     changed: Notify,
 }
 
@@ -110,6 +131,7 @@ impl Meter {
             bytes_down: AtomicU64::default(),
             last_activity: AtomicU64::default(),
             is_half_closed: AtomicBool::default(),
+            is_stalled: AtomicBool::default(),
             changed: Notify::new(),
         })
     }
@@ -135,19 +157,29 @@ impl Meter {
         self.limits.max_bytes.is_some_and(|max| up.saturating_add(down) >= max)
     }
 
+    /// Returns the time for which nothing may happen now, and the reason for the audit line if nothing does.
+    fn idle_limit(&self) -> (Duration, &'static str) {
+        let idle_limit = Duration::from_secs(self.limits.idle_sec);
+        if self.is_half_closed.load(Ordering::Relaxed) {
+            (idle_limit.min(HALF_CLOSED_TIMEOUT), "idle")
+        } else if self.is_stalled.load(Ordering::Relaxed) {
+            (idle_limit.min(STALLED_TIMEOUT), "stalled")
+        } else {
+            (idle_limit, "idle")
+        }
+    }
+
     /// Waits until the connection must end, and returns the reason for the audit line.
     pub(super) async fn wait_for_limit(&self) -> &'static str {
         loop {
-            let idle_limit = Duration::from_secs(self.limits.idle_sec);
-            let is_half_closed = self.is_half_closed.load(Ordering::Relaxed);
-            let idle_limit = if is_half_closed { idle_limit.min(HALF_CLOSED_TIMEOUT) } else { idle_limit };
+            let (idle_limit, end) = self.idle_limit();
             let last_activity = Duration::from_millis(self.last_activity.load(Ordering::Relaxed));
             let deadline = self.started + last_activity + idle_limit;
             if self.is_full() {
                 return "too-many-bytes";
             }
             if Instant::now() >= deadline {
-                return "idle";
+                return end;
             }
             tokio::select! {
                 () = tokio::time::sleep_until(deadline) => {}
@@ -191,8 +223,11 @@ impl AsyncWrite for MeteredStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.check_limit()?;
         let result = Pin::new(&mut self.stream).poll_write(cx, buf);
-        if let Poll::Ready(Ok(count)) = result {
-            self.meter.record(&self.meter.bytes_up, count);
+        let was_stalled = self.meter.is_stalled.swap(result.is_pending(), Ordering::Relaxed);
+        match result {
+            Poll::Ready(Ok(count)) => self.meter.record(&self.meter.bytes_up, count),
+            Poll::Pending if !was_stalled => self.meter.changed.notify_one(),
+            _ => {}
         }
         result
     }
@@ -231,5 +266,49 @@ mod tests {
         assert_eq!(open.count(), 0);
         assert!(open.0.lock().expect("not poisoned").sessions.is_empty(), "no session is kept");
         open.admit(Some(a.clone()), 1).expect("at least one");
+    }
+
+    #[test]
+    fn subject_gets_three_of_four_connections_by_many_sessions() {
+        let open = OpenConnections::default();
+        let session = |name: &str, subject: &str| {
+            Some(SessionId::new(name).expect("valid").owned_by(Subject::new(subject).expect("valid")))
+        };
+        let held: Vec<_> =
+            (0..6).map(|number| open.admit(session(&format!("s{number}"), "ada"), 8).expect("below")).collect();
+        assert_eq!(open.admit(session("s7", "ada"), 8).expect_err("more").code, Code::Busy);
+        let other = open.admit(session("s1", "bob"), 8).expect("another subject");
+        drop((held, other));
+        assert!(open.0.lock().expect("not poisoned").subjects.is_empty(), "no subject is kept");
+    }
+
+    #[tokio::test]
+    async fn host_that_takes_nothing_has_less_time() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let stream = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a connection");
+        let (mut host, _) = listener.accept().await.expect("a connection");
+        let meter = Meter::new(EgressLimits::default());
+        let mut stream = MeteredStream::new(stream, meter.clone());
+        let chunk = [0; 8192];
+        let mut sent = 0;
+        let idle = (Duration::from_secs(EgressLimits::default().idle_sec), "idle");
+        assert_eq!(meter.idle_limit(), idle);
+        while meter.idle_limit() == idle {
+            tokio::select! {
+                biased;
+                count = stream.write(&chunk) => sent += count.expect("the connection is open"),
+                () = std::future::ready(()) => {}
+            }
+        }
+        assert_eq!(meter.idle_limit(), (STALLED_TIMEOUT, "stalled"));
+        let read = async {
+            while sent > 0 {
+                let count = host.read(&mut [0; 8192]).await.expect("the connection is open");
+                sent = sent.saturating_sub(count);
+            }
+        };
+        tokio::join!(read, async { stream.write(&chunk).await.expect("the connection is open") });
+        assert_eq!(meter.idle_limit(), idle, "control");
     }
 }

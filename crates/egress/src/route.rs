@@ -23,6 +23,9 @@ use browser_shell_system::os::dns::Dns;
 /// Timeout for one address to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Maximum number of addresses of a host that are tried.
+const MAX_DIALED: usize = 8;
+
 /// Timeout for the proxy's response to `CONNECT`.
 const PROXY_RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -132,7 +135,7 @@ pub(super) async fn connect(
             .await
             .map_err(|refusal| refusal.about(destination.host.to_string()));
     }
-    for &address in addresses {
+    for &address in addresses.iter().take(MAX_DIALED) {
         if let Some(stream) = dial(SocketAddr::new(address, destination.port)).await {
             decision.address = Some(address);
             return Ok(Outbound { stream, received: Vec::new(), peer: DialedPeer::Host });
