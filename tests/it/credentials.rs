@@ -113,6 +113,12 @@ fn server_with_credentials_guards_the_tool_alone() {
         assert_eq!(status, 401, "{headers:?}: {body}");
         assert!(head.contains("www-authenticate: Bearer"), "{head}");
     }
+    // The head is enough for it: nobody without a credential has a body read.
+    let mut half = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    half.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{").unwrap();
+    let mut answer = [0; 12];
+    half.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 401");
     let (status, head, body) = client.send("/mcp", &[("X-AIO-API-Key", "w1")], "{}");
     assert!(status == 403 && body.starts_with("scope-insufficient: "), "{status} {body}");
     assert!(head.contains("error=\"insufficient_scope\""), "{head}");

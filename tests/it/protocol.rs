@@ -35,6 +35,16 @@ fn unknown_tool_is_protocol_error_and_refusal_is_reply() {
         assert_eq!(reply["error"]["code"], -32602, "{reply}");
         assert_eq!(reply.get("result"), None);
     }
+    // Requests that are refused before they are calls, after which their session goes on.
+    for params in [
+        json!({"name": "browser_shell", "arguments": {"session_id": "s", "argv": ["snapshot"]}}),
+        json!({"name": "browser-shell", "arguments": r#"{"session_id":"s","argv":["snapshot"]}"#}),
+        json!({"arguments": {"session_id": "s", "argv": ["snapshot"]}}),
+    ] {
+        let reply = server.request("tools/call", &params);
+        assert_eq!(reply["error"]["code"], -32602, "{reply}");
+    }
+    assert_eq!(server.request("tools/run", &json!({}))["error"]["code"], -32601, "control");
     for (arguments, code) in [
         (json!({}), 64),
         (json!({"session_id": "s", "argv": ["snapshot"], "shell": "sh"}), 64),

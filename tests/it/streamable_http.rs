@@ -99,6 +99,26 @@ fn bodies_are_limited_to_one_mebibyte() {
 }
 
 #[test]
+fn bodies_that_are_no_message_are_json_rpc_errors() {
+    let server = stand_in_env().serve_http();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for version in ["2025-03-26", "2025-11-25", "2026-07-28"] {
+        let headers = [("Host", "localhost"), ("MCP-Protocol-Version", version)];
+        for (body, code) in [
+            (r#"{"jsonrpc":"#.to_owned(), -32700),
+            (String::new(), -32700),
+            (format!("[{ping}]"), -32600),
+            ("\"ping\"".to_owned(), -32600),
+        ] {
+            let (status, error) = post(&server, &headers, &body);
+            let error: Value = serde_json::from_str(&error).unwrap();
+            assert_eq!((status, &error["error"]["code"]), (400, &code.into()), "{version}: {body}: {error}");
+        }
+    }
+    assert_eq!(post(&server, &[("Host", "localhost")], ping).0, 200, "control");
+}
+
+#[test]
 fn no_other_method_or_path_is_served() {
     let server = stand_in_env().serve_http();
     let host = [("Host", "localhost")];

@@ -37,7 +37,7 @@ impl<'a> Route<'a> {
         }
         let (path, query) = target.find('?').map_or((target, ""), |at| target.split_at(at));
         match (method, path) {
-            ("GET" | "POST", "/mcp") => Some(Self::Mcp),
+            ("GET" | "POST" | "DELETE", "/mcp") => Some(Self::Mcp),
             ("GET" | "HEAD", "/vnc") => Some(Self::ViewerAddress(query)),
             ("GET" | "HEAD", _) if path.starts_with("/vnc/") => path.strip_prefix("/vnc/").map(Self::ViewerFile),
             ("GET", "/websockify") => Some(Self::Screen),

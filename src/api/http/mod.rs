@@ -20,7 +20,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::header::{CONNECTION, RETRY_AFTER};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -103,6 +103,16 @@ impl RunningRequests {
         let request = receive_body(request, limit).await?;
         Ok((request, self.0.token()))
     }
+}
+
+/// Has a request count as running until its response is whole, which a stream of events is at the end of its call.
+pub(crate) fn until_sent(response: Response, running: TaskTrackerToken) -> Response {
+    let content_type = response.headers().get(CONTENT_TYPE);
+    if content_type.is_none_or(|content_type| !content_type.as_bytes().starts_with(b"text/event-stream")) {
+        return response;
+    }
+    let hold = move |_: &_| _ = &running;
+    response.map(|body| Body::from_stream(body.into_data_stream().inspect(hold)))
 }
 
 /// Serves until `stop` is canceled. Then the server answers new connections with 503 and gives running `requests` the time `grace` to end;

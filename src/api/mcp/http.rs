@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::{Authenticator, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::{self, Connections, MAX_BODY, RunningRequests};
+use crate::api::http::{self, Connections, MAX_BODY, RunningRequests, until_sent};
 use crate::api::mcp::running::{JsonOnly, Stopping};
 use crate::api::mcp::server::McpServer;
 use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
@@ -91,12 +91,13 @@ pub(crate) async fn serve(
     let app = Router::new()
         .merge(
             routes(server.clone(), &stop)
+                .layer(from_fn_with_state(requests.clone(), receive))
                 .layer(from_fn_with_state((Arc::clone(&authenticator), Right::CallTool), require)),
         )
         .route(METADATA_PATH, get(metadata).with_state(authenticator))
         .route("/healthz", get(async move || health(&server)))
         .route("/livez", get(|| async { "ok\n" }))
-        .layer(from_fn_with_state((filter, requests.clone()), admit));
+        .layer(from_fn_with_state(filter, admit));
     http::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
     Ok(())
 }
@@ -137,17 +138,18 @@ async fn metadata(State(authenticator): State<Arc<Authenticator>>, headers: Head
     authenticator.metadata(&headers).unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
 }
 
-/// Refuses requests for other hosts, from pages of other origins, and without a complete body.
-async fn admit(
-    State((filter, requests)): State<(Arc<RequestFilter>, RunningRequests)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if let Err(refusal) = filter.check(request.headers()) {
-        return (StatusCode::FORBIDDEN, format!("{}\n", refusal.text())).into_response();
+/// Refuses requests for other hosts, and from pages of other origins.
+async fn admit(State(filter): State<Arc<RequestFilter>>, request: Request, next: Next) -> Response {
+    match filter.check(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => (StatusCode::FORBIDDEN, format!("{}\n", refusal.text())).into_response(),
     }
+}
+
+/// Refuses requests without a complete body. The head has to have a credential before.
+async fn receive(State(requests): State<RunningRequests>, request: Request, next: Next) -> Response {
     match requests.begin(request).await {
-        Ok((request, _running)) => next.run(request).await,
+        Ok((request, running)) => until_sent(next.run(request).await, running),
         Err(status) => status.into_response(),
     }
 }

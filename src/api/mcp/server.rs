@@ -4,7 +4,7 @@
 //! was sent first. So each call over stdio gets a ticket when it is received, and waits until the call before it has queued up for the
 //! session. The session decides how long a call waits.
 //!
-//! Invariants: every refusal of a call is a tool result; only an unknown tool is a protocol error.
+//! Invariants: every refusal of a call is a tool result; only an unknown tool, and parameters of wrong types, are protocol errors.
 //!
 //! Requirements: 1.1, 1.6, 1.9, 1.11.
 
@@ -15,9 +15,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ContentBlock, ErrorData, GetMeta,
-    JsonRpcMessage, ListToolsResult, PaginatedRequestParams, ProtocolVersion, RequestId, ServerConfig,
-    SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ContentBlock, CustomRequest, CustomResult,
+    ErrorData, GetMeta, JsonRpcMessage, ListToolsResult, PaginatedRequestParams, ProtocolVersion, RequestId,
+    ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{
     Peer, RequestContext, RxJsonRpcMessage, ServerInitializeError, SubscriptionContext, TxJsonRpcMessage,
@@ -175,6 +175,14 @@ impl ServerHandler for McpServer {
         }
         context.cancelled().await;
         Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(tool::refuse_custom(&request))
     }
 
     async fn call_tool(
@@ -337,6 +345,13 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for OrderedTransport<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        // A call that was refused before it began leaves its ticket, for which the next one of its session would wait.
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        drop(answered.and_then(|id| self.tickets.take(id)));
         self.inner.send(item)
     }
 

@@ -19,8 +19,9 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use rmcp::model::{CancelledNotificationParam, RequestId};
+use rmcp::model::{CancelledNotificationParam, ErrorCode, RequestId};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::Sha256;
@@ -47,7 +48,7 @@ const INITIALIZE: &str = "initialize";
 const CANCELLED: &str = "notifications/cancelled";
 
 /// JSON-RPC error code for an id that is not known, as the SDKs use it.
-const UNKNOWN_SESSION: i32 = -32001;
+const UNKNOWN_SESSION: ErrorCode = ErrorCode(-32001);
 
 /// Bytes of the random number of an id, and of its code.
 const PART: usize = 16;
@@ -208,13 +209,11 @@ struct Message<'a> {
 
 /// Begins, follows and ends sessions of the protocol, and cancels calls in them.
 pub(super) async fn follow_session(State(sessions): State<ProtocolSessions>, request: Request, next: Next) -> Response {
-    if is_without_sessions(request.headers()) {
-        return next.run(request).await;
-    }
+    let has_sessions = !is_without_sessions(request.headers());
     let party = request.extensions().get::<Principal>().map_or(Party::Anyone, Principal::party);
     let (mut head, body) = request.into_parts();
-    let session = match head.headers.get(SESSION_ID).map(|id| id.to_str().ok().and_then(|id| sessions.find(id, &party)))
-    {
+    let id = head.headers.get(SESSION_ID).filter(|_| has_sessions);
+    let session = match id.map(|id| id.to_str().ok().and_then(|id| sessions.find(id, &party))) {
         Some(None) => return unknown_session(),
         Some(Some(session)) if head.method == Method::DELETE => {
             session.end();
@@ -226,8 +225,11 @@ pub(super) async fn follow_session(State(sessions): State<ProtocolSessions>, req
         return next.run(Request::from_parts(head, body)).await;
     }
     let Ok(body) = to_bytes(body, MAX_BODY).await else { return StatusCode::PAYLOAD_TOO_LARGE.into_response() };
+    if let Some(refusal) = refuse_body(&body) {
+        return refusal;
+    }
     let method = take_message(&body, session.as_ref());
-    let is_first = session.is_none() && method == INITIALIZE;
+    let is_first = has_sessions && session.is_none() && method == INITIALIZE;
     if let Some(session) = session {
         head.extensions.insert(session);
     }
@@ -258,11 +260,27 @@ fn is_without_sessions(headers: &HeaderMap) -> bool {
     headers.get(PROTOCOL_VERSION).is_some_and(|version| version.as_bytes() >= WITHOUT_SESSIONS.as_bytes())
 }
 
+/// Returns the response to a body that is no message, for which rmcp would blame the content type.
+fn refuse_body(body: &Bytes) -> Option<Response> {
+    if serde_json::from_slice::<IgnoredAny>(body).is_err() {
+        return Some(error(StatusCode::BAD_REQUEST, ErrorCode::PARSE_ERROR, "the body is not JSON"));
+    }
+    let is_message = body.trim_ascii_start().first() == Some(&b'{');
+    (!is_message).then(|| {
+        error(StatusCode::BAD_REQUEST, ErrorCode::INVALID_REQUEST, "send one message in each request, as a JSON object")
+    })
+}
+
 /// Returns the response to an id that is not known: the client initializes again.
 fn unknown_session() -> Response {
     let message = "this server knows no such session of the protocol: send `initialize` without `Mcp-Session-Id`";
-    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": UNKNOWN_SESSION, "message": message}});
-    (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
+    error(StatusCode::NOT_FOUND, UNKNOWN_SESSION, message)
+}
+
+/// Returns a response with an error of JSON-RPC for no request.
+fn error(status: StatusCode, code: ErrorCode, message: &str) -> Response {
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code.0, "message": message}});
+    (status, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolResult, ContentBlock, Implementation, JsonObject, MetaObject, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    CallToolRequestMethod, CallToolResult, ConstString, ContentBlock, CustomRequest, ErrorCode, ErrorData,
+    Implementation, JsonObject, MetaObject, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use serde_json::{Value, json};
 
@@ -38,6 +38,15 @@ const NATIVE_SELECTORS: &str = "@e1 from the last snapshot, CSS, xpath=//a[1]";
 
 /// Name of the tool.
 pub(crate) const NAME: &str = "browser-shell";
+
+/// Returns the error for a request that is none of those that rmcp knows: another method, or a call whose parameters have wrong types.
+pub(crate) fn refuse_custom(request: &CustomRequest) -> ErrorData {
+    if request.method != CallToolRequestMethod::VALUE {
+        return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method.clone(), None);
+    }
+    let text = "`params` must have `name`, a string, and `arguments` must be an object";
+    ErrorData::invalid_params(text, None)
+}
 
 /// Returns the entry under a policy.
 ///

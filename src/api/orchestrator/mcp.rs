@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
-    PaginatedRequestParams, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorData,
+    ListToolsResult, PaginatedRequestParams, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::mcp::running::{cancelable, with_progress};
-use crate::api::mcp::tool::{call_result, schema_object, server_config, tool_annotations};
+use crate::api::mcp::tool::{call_result, refuse_custom, schema_object, server_config, tool_annotations};
 use crate::api::orchestrator::replies::{BatchResult, ExecResult};
 use crate::api::orchestrator::requests::{RequestRules, RequestSchemas, parse};
 use crate::api::orchestrator::schema::{FieldError, reply_schema, tool_schema};
@@ -116,6 +116,14 @@ impl ServerHandler for RuntimeMcpServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(refuse_custom(&request))
     }
 
     async fn call_tool(

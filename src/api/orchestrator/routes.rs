@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::filter::{FilterRefusal, RequestFilter};
-use crate::api::http::{self, Connections, RunningRequests, SlotHandle};
+use crate::api::http::{self, Connections, RunningRequests, SlotHandle, until_sent};
 use crate::api::mcp;
 use crate::api::orchestrator::mcp::RuntimeMcpServer;
 use crate::api::orchestrator::replies::{BatchResult, Destroyed, ExecResult, HealthReply, Invalid, Meta, Refused};
@@ -101,7 +101,7 @@ async fn filter(State(shared): State<RouterState>, request: Request, next: Next)
     let route = route.and_then(|path| ROUTES.iter().copied().find(|route| *route == path));
     let response = match check(&shared.filter, &request) {
         Ok(()) => match shared.requests.begin(request).await {
-            Ok((request, _running)) => next.run(request).await,
+            Ok((request, running)) => until_sent(next.run(request).await, running),
             Err(status) => refuse(status, status.canonical_reason().unwrap_or_default()),
         },
         Err(refused) => *refused,

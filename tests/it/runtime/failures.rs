@@ -328,6 +328,25 @@ fn running_call_finishes_before_shutdown() {
 }
 
 #[test]
+fn running_stream_finishes_before_shutdown() {
+    let mut runtime = Setup::stand_in().start();
+    let types = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "execute_browser", "_meta": {"progressToken": "t"},
+        "arguments": {"cmd": "click #fake-sleep-4000", "timeout": 60, "sandbox_id": SESSION},
+    }});
+    let mut stream = runtime.connect();
+    stream.write_all(&runtime.request_bytes("POST", "/mcp", &types, &call.to_string())).unwrap();
+    wait_until_running(&runtime, "fake-sleep");
+    runtime.signal(Signal::TERM);
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("notifications/progress"), "control: it is a stream: {answer}");
+    assert!(answer.contains(r#""isError":false"#), "{answer}");
+    assert!(runtime.wait().success());
+}
+
+#[test]
 fn call_exceeding_grace_period_is_ended() {
     let mut runtime = Setup::stand_in().arguments(&["--grace-sec", "1"]).start();
     runtime.exec("click #fake-daemon-stubborn").ok();

@@ -26,7 +26,8 @@ fn public_port_serves_the_tool_and_nothing_else() {
         "GET /%6dcp",
         "GET /mcp<x>",
         "GET http://localhost/mcp",
-        "DELETE /mcp",
+        "PUT /mcp",
+        "DELETE /mcp/",
         "GET /.well-known/oauth-protected-resource",
     ] {
         assert_eq!(server.request(line).0, 403, "{line}");

@@ -130,8 +130,11 @@ impl Sandbox for SessionSandbox {
         match self.paths.make_files() {
             Ok(0) => {
                 if let Some(template) = &self.template {
-                    copy_template(template, &self.paths.files)
-                        .map_err(|source| SandboxError::Template { path: template.clone(), source })?;
+                    copy_template(template, &self.paths.files).map_err(|source| {
+                        // With a part of it, the next start would take the workspace for a used one.
+                        let _ = fs::remove_dir_all(&self.paths.files);
+                        SandboxError::Template { path: template.clone(), source }
+                    })?;
                 }
             }
             Ok(_) => {}
