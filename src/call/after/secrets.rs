@@ -14,6 +14,7 @@ use browser_shell_browser::gate::{GateSession, Secrets};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::Body;
+use browser_shell_core::policy::Engine;
 
 /// Step that reads the secret fields, and refuses an answer whose secrets are unknown or that is a picture of one.
 pub(crate) struct ReadSecrets;
@@ -78,7 +79,12 @@ impl AfterStep for ReadSecrets {
 impl AfterStep for MaskSecrets {
     fn after<'a>(&'a self, call: &'a mut AnsweredCall) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let secrets = call.run.as_mut().map(|run| mem::take(&mut run.secrets)).unwrap_or_default();
+            let engine = call.run.as_ref().and_then(|run| run.engine);
+            let mut secrets = call.run.as_mut().map(|run| mem::take(&mut run.secrets)).unwrap_or_default();
+            // Our own engine knows in which field a value is.
+            if engine != Some(Engine::Cdp) {
+                secrets.typed.append(&mut secrets.remainders);
+            }
             if secrets.values.is_empty() && secrets.typed.is_empty() {
                 return;
             }

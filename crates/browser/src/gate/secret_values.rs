@@ -1,6 +1,7 @@
 //! Secret values that a session keeps.
 //!
-//! What the agent typed itself is kept apart: it is secret as the value of its field only.
+//! What the agent typed itself is kept apart: it is secret as the value of its field only. So is what the agent has left of a secret in its
+//! field: a mask elsewhere would confirm a guess of that part.
 //!
 //! Invariants: a value that cannot be kept is an error, because it could not be masked; a value that was a secret once stays one, so
 //! that typing it confirms no guess.
@@ -11,6 +12,7 @@ use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::{Literals, Pieces, SentPieces};
 use browser_shell_core::typed_texts::{Before, TypedTexts};
 use thiserror::Error;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use browser_shell_cdp::protocol::{BackendNodeId, DebugSessionId};
 
@@ -31,6 +33,15 @@ const LEAST_WORD: usize = 6;
 
 /// The same for a secret of digits alone.
 const LEAST_NUMBER: usize = 4;
+
+/// Length of texts from which on the search of secrets in them leaves the worker, in bytes.
+const LONG: usize = 64 * 1024;
+
+/// Searches secrets in texts of a page, of this length together. As long as it takes, other sessions are served.
+pub(super) fn search_in<T>(length: usize, search: impl FnOnce() -> T) -> T {
+    let has_others = || Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if length >= LONG && has_others() { tokio::task::block_in_place(search) } else { search() }
+}
 
 /// Limit of secret values that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -77,6 +88,10 @@ pub(super) struct SecretValues {
     bytes: usize,
     /// Values that the agent typed, the newest one last.
     typed: VecDeque<String>,
+    /// Parts of secrets that the agent has left in their fields.
+    remainders: BTreeSet<String>,
+    /// True if the agent has acted since all fields were read.
+    has_acted: bool,
     texts: TypedTexts,
     /// Pieces of what the agent typed.
     sent: SentPieces,
@@ -90,6 +105,7 @@ impl SecretValues {
     /// Remembers the text that a command of the agent types.
     pub(super) fn add_typed(&mut self, command: &Command) {
         self.texts.add(command);
+        self.has_acted |= !command.only_reads() && command.row.name != "wait";
         if let Some(text) = command.sent_text() {
             self.sent.add(&text);
         }
@@ -113,6 +129,7 @@ impl SecretValues {
         self.fields = filled.map(|value| (value.field.clone(), value.text.clone())).collect();
         if is_complete {
             self.texts.set_read();
+            self.has_acted = false;
         }
         added
     }
@@ -128,6 +145,7 @@ impl SecretValues {
         let is_known = |text: &str| self.typed.iter().any(|typed| typed == text);
         match self.fields.get(&value.field) {
             _ if self.values.contains(&value.text) || self.saved.contains(&value.text) => false,
+            _ if self.remainders.contains(&value.text) => false,
             _ if is_known(&value.text) => true,
             Some(old) if is_known(old) => self.texts.makes(&value.text, Before::Typed(old)),
             Some(_) => self.texts.makes(&value.text, Before::Secret),
@@ -138,13 +156,35 @@ impl SecretValues {
     /// Keeps a value that the agent did not type.
     fn keep(&mut self, text: &str) -> Result<(), SecretLimit> {
         if !self.values.contains(text) {
-            if self.values.len() >= MAX_VALUES || self.bytes + text.len() > MAX_BYTES {
-                return Err(SecretLimit::Values);
-            }
-            self.bytes += text.len();
+            self.make_room(text)?;
             self.values.insert(text.to_owned());
         }
         Ok(())
+    }
+
+    /// Counts a value more.
+    fn make_room(&mut self, text: &str) -> Result<(), SecretLimit> {
+        if self.values.len() + self.remainders.len() >= MAX_VALUES || self.bytes + text.len() > MAX_BYTES {
+            return Err(SecretLimit::Values);
+        }
+        self.bytes += text.len();
+        Ok(())
+    }
+
+    /// Returns true if a value is what the agent has left of a secret in its field, with or without something of its own.
+    fn is_remainder(&self, value: &FieldValue) -> bool {
+        let text = value.text.as_str();
+        if self.remainders.contains(text) {
+            return true;
+        }
+        // The texts of an editor are read one by one.
+        let may_be = self.has_acted && value.parts.is_empty();
+        let Some(old) = self.fields.get(&value.field).filter(|old| may_be && *old != text) else { return false };
+        let is_secret = self.values.contains(old) || self.saved.contains(old);
+        let has_begin = old.chars().next() == text.chars().next();
+        let has_end = old.chars().next_back() == text.chars().next_back();
+        let has_part = has_begin || has_end || old.contains(text);
+        has_part && (self.remainders.contains(old) || is_secret && !text.contains(old.as_str()))
     }
 
     /// Adds a value.
@@ -157,6 +197,13 @@ impl SecretValues {
             self.typed.push_back(value.text.clone());
             if self.typed.len() > MAX_TYPED {
                 self.typed.pop_front();
+            }
+            return Ok(());
+        }
+        if value.length <= MAX_LENGTH && !self.values.contains(&value.text) && self.is_remainder(value) {
+            if !self.remainders.contains(&value.text) {
+                self.make_room(&value.text)?;
+                self.remainders.insert(value.text.clone());
             }
             return Ok(());
         }
@@ -224,6 +271,11 @@ impl SecretValues {
             length >= LEAST_WORD || length >= LEAST_NUMBER && value.chars().all(char::is_numeric)
         };
         Literals::new(self.values.iter().filter(is_long).cloned())
+    }
+
+    /// Returns what is left of secrets in their fields.
+    pub(super) fn remainders(&self) -> BTreeSet<String> {
+        self.remainders.clone()
     }
 
     /// Returns the values that the agent typed.
@@ -332,6 +384,40 @@ mod tests {
         assert!(values.to_set().contains("savedmore") && values.typed().is_empty());
         let mut values = SecretValues::default();
         assert_eq!(read(&mut values, &["fill", "#p", "saved"], "saved").1.len(), 1, "control");
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn what_the_agent_leaves_of_a_secret_is_no_secret_elsewhere() {
+        let mut values = SecretValues::default();
+        let saved: BTreeSet<_> = ["Hunter2xyz".to_owned()].into();
+        read(&mut values, &["open", "http://a.example/"], "Hunter2xyz");
+        // Each is made of a part of the one before it, which a mask would confirm.
+        for (argv, left) in [
+            (["press", "Delete"], "H"),
+            (["type", "x"], "Hx"),
+            (["press", "Home"], "Hx"),
+            (["press", "Backspace"], "H"),
+            (["fill", "H"], "H"),
+            (["press", "Control+z"], "Hunter2xyz"),
+            (["press", "Delete"], "unter2"),
+            (["press", "Delete"], "nt"),
+        ] {
+            let argv: Vec<_> = if argv[0] == "press" { argv.to_vec() } else { vec![argv[0], "#p", argv[1]] };
+            read(&mut values, &argv, left);
+            assert_eq!((values.to_set(), values.typed().len()), (saved.clone(), 0), "{argv:?}");
+        }
+        // A page that makes its field anew has it still.
+        let anew = FieldValue { field: ("s".into(), BackendNodeId(2)), ..value("nt", 2) };
+        values.add_read(&[anew], true).unwrap();
+        assert_eq!(values.to_set(), saved);
+        assert_eq!(values.remainders(), ["H", "Hx", "nt", "unter2"].map(str::to_owned).into());
+        // Controls: with all of the secret, and what somebody else enters.
+        read(&mut values, &["press", "Control+z"], "Hunter2xyz");
+        read(&mut values, &["type", "#p", "!"], "Hunter2xyz!");
+        assert!(values.to_set().contains("Hunter2xyz!"));
+        read(&mut values, &["snapshot"], "Hunter2");
+        assert!(values.to_set().contains("Hunter2"));
     }
 
     // Requirement 6.3.

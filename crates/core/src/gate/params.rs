@@ -70,10 +70,27 @@ pub struct KeyEvent {
     text: Option<String>,
     unmodified_text: Option<String>,
     /// Editing commands, such as `selectAll`.
-    commands: Option<Vec<String>>,
+    commands: Option<Vec<EditingCommand>>,
     auto_repeat: Option<bool>,
     is_keypad: Option<bool>,
     location: Option<u8>,
+}
+
+/// Name of an editing command that a client may give.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(try_from = "String")]
+struct EditingCommand(String);
+
+impl TryFrom<String> for EditingCommand {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        // As the middle button does.
+        if name.to_ascii_lowercase().contains("globalselection") {
+            return Err("this command pastes what another session has selected");
+        }
+        Ok(Self(name))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
@@ -95,8 +112,8 @@ impl KeyEvent {
                 || self.code.as_deref() == Some(code)
                 || self.windows_virtual_key_code == Some(number)
         };
-        let is_command = |command: &String| {
-            let command = command.to_ascii_lowercase();
+        let is_command = |command: &EditingCommand| {
+            let command = command.0.to_ascii_lowercase();
             command.contains("paste") || command.contains("yank")
         };
         let texts = [&self.key, &self.text, &self.unmodified_text];

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::gate::browser::state::{AllowedDocument, Browser};
+use crate::gate::browser::state::Browser;
 use crate::gate::notices::Notice;
 use crate::gate::page::Page;
 use browser_shell_cdp::CommandError;
@@ -38,10 +38,9 @@ impl Browser {
         }
         let decision = self.decision(page, url).await;
         if decision.is_allowed() {
-            let document = AllowedDocument { target: page.target.clone(), url: url.to_owned() };
             // A frame that requests another document has given up the one before.
             self.expect_document(page, session, frame);
-            self.tables().allowed.insert(frame.clone(), document);
+            self.tables().allow(&page.target, frame, url);
             self.connection.notify(Some(session), &ContinueRequest { request_id });
             return;
         }
@@ -81,7 +80,8 @@ impl Browser {
         let target = TargetId::from(frame.as_str());
         let is_allowed = {
             let mut tables = self.tables();
-            tables.others.contains(&target) || tables.allowed.remove(&frame).is_some_and(|document| document.url == url)
+            tables.others.contains(&target)
+                || tables.allowed.remove(&frame).is_some_and(|document| document.is_at(&url))
         };
         if is_allowed {
             self.answer_leaving(&request_id, true);

@@ -1,8 +1,9 @@
 //! State of a browser: its connection, the tabs and contexts that it knows, and whose they are.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::session_id::SessionId;
@@ -78,11 +79,36 @@ pub(super) struct Tables {
 pub(super) struct AllowedDocument {
     /// Target of the tab.
     pub(super) target: TargetId,
-    /// URL.
-    pub(super) url: String,
+    /// URL, by its hash: pages choose how long it is.
+    pub(super) url: u64,
+}
+
+impl AllowedDocument {
+    /// Number of them above which a tab loses those that it has: frames that are gone request none.
+    const MAX: usize = 1024;
+
+    /// Returns the hash of a URL, which nobody outside of this process can find another URL for.
+    fn hash(url: &str) -> u64 {
+        static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        KEY.hash_one(url)
+    }
+
+    /// Returns true if it has this URL.
+    pub(super) fn is_at(&self, url: &str) -> bool {
+        self.url == Self::hash(url)
+    }
 }
 
 impl Tables {
+    /// Lets a frame of a tab request a document.
+    pub(super) fn allow(&mut self, target: &TargetId, frame: &FrameId, url: &str) {
+        if self.allowed.len() >= AllowedDocument::MAX {
+            self.allowed.retain(|_, document| document.target != *target);
+        }
+        let document = AllowedDocument { target: target.clone(), url: AllowedDocument::hash(url) };
+        self.allowed.insert(frame.clone(), document);
+    }
+
     /// Forgets a context that Chromium has ended, with the last of its tabs: without an owner, they belong to nobody.
     pub(super) fn forget_context(&mut self, context: &BrowserContextId) {
         if self.ended.contains(context) && !self.pages.values().any(|page| page.context == *context) {

@@ -16,6 +16,7 @@ use crate::gate::element::located::{ElementError, in_world, world};
 use crate::gate::element::script::{COMPARED, PRESENCE, SHOWN_TEXT, SHOWS_TEXT};
 use crate::gate::page::World;
 use crate::gate::pdf::read_pdf;
+use crate::gate::secret_values::search_in;
 use crate::gate::session::GateSession;
 use browser_shell_cdp::protocol::DebugSessionId;
 
@@ -92,7 +93,7 @@ impl GateSession {
         let has_secret = |text: &str| secrets.mask_text(text) != text;
         for pdf in self.pdfs(|_| true).await? {
             let text = pdf.searched().map_err(|_| ElementError::Unsupported("a PDF does not tell its text"))?;
-            if has_secret(text) {
+            if search_in(text.len(), || has_secret(text)) {
                 return Ok(true);
             }
         }
@@ -102,7 +103,8 @@ impl GateSession {
         // What no script reads: fields, generated text, closed shadow trees.
         let (browser, page) = self.active()?;
         let texts = self.pictured_texts(&browser, &page).await?;
-        Ok(texts.iter().any(|text| has_secret(text)))
+        let length = texts.iter().map(String::len).sum();
+        Ok(search_in(length, || texts.iter().any(|text| has_secret(text))))
     }
 
     /// Reads the PDFs of the active tab whose URLs are wanted.
@@ -139,6 +141,7 @@ impl GateSession {
     ) -> Result<bool, ElementError> {
         let (browser, page) = &self.active()?;
         let ask_page = |world| async move { ask::<Value>(browser, &page.session, &world, function, text).await };
+        let is_wanted = |result: &Value| search_in(result.as_str().map_or(0, str::len), || is_wanted(result));
         if in_world(browser, page, ask_page).await?.0.is_some_and(|result| is_wanted(&result)) {
             return Ok(true);
         }

@@ -23,7 +23,7 @@ use self::frame::{GROUP, SELECTOR, SearchedFrame, TIMEOUT};
 use crate::gate::browser::Browser;
 use crate::gate::element::kept::{KEPT, call_with_kept};
 use crate::gate::page::Page;
-use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit, SecretValues};
+use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit, SecretValues, search_in};
 use crate::gate::session::GateSession;
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::dom::DescribeNode;
@@ -43,6 +43,8 @@ pub struct Secrets {
     pub values: BTreeSet<String>,
     /// Values that it typed, which are secret as values of fields only.
     pub typed: BTreeSet<String>,
+    /// Parts that the agent has left of values that it did not type, which are secret as values of fields only.
+    pub remainders: BTreeSet<String>,
     /// True if a page shows one as plain text now.
     pub is_visible: bool,
     /// True if there may be others.
@@ -142,7 +144,7 @@ impl GateSession {
     /// Returns the values that were seen before.
     pub fn known_secrets(&self) -> Secrets {
         let known = self.lock_secrets();
-        Secrets { values: known.to_set(), typed: known.typed(), ..Secrets::default() }
+        Secrets { values: known.to_set(), typed: known.typed(), remainders: known.remainders(), ..Secrets::default() }
     }
 
     /// Returns true if the session knows a secret that the agent did not type.
@@ -256,7 +258,12 @@ impl SearchedFrame<'_> {
             self.evaluate(&entered, world, true).await?.value().ok_or(SecretsError::Field)?;
         let fields = self.page.secret_fields(&self.session);
         let mut has_new = false;
-        for (position, _) in texts.iter().enumerate().filter(|(_, (text, was_first))| wanted.is_in(text, *was_first)) {
+        let length = texts.iter().map(|(text, _)| text.len()).sum();
+        let positions: Vec<_> = search_in(length, || {
+            let found = texts.iter().enumerate().filter(|(_, (text, was_first))| wanted.is_in(text, *was_first));
+            found.map(|(position, _)| position).collect()
+        });
+        for position in positions {
             let field = format!("globalThis[Symbol.for('entered')].fields[{position}]");
             let found = self.evaluate(&field, world, false).await?.into_result().and_then(|found| found.object_id);
             let found = found.ok_or(SecretsError::Field)?;

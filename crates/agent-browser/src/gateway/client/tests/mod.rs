@@ -261,6 +261,7 @@ async fn decided_parameters_are_written_anew() {
     for (method, params) in [
         ("Input.dispatchKeyEvent", r#"{"type":"keyDown","windowsVirtualKeyCode":86.0,"modifiers":2}"#),
         ("Input.dispatchKeyEvent", r#"{"type":"keyDown","key":"a","key":"b"}"#),
+        ("Input.dispatchKeyEvent", r#"{"type":"rawKeyDown","key":"F13","commands":["PasteGlobalSelection"]}"#),
         ("Input.dispatchMouseEvent", r#"{"type":"mousePressed","x":1,"y":1,"buttons":4.0}"#),
         ("Input.dispatchMouseEvent", r#"{"type":"mousePressed","x":1,"y":1,"button":"middle"}"#),
         ("Input.dispatchMouseEvent", r#"{"type":"mouseReleased","x":1,"y":1,"button":"left","buttons":5}"#),
