@@ -1,6 +1,7 @@
 //! Patterns of URLs that a command waits for.
 //!
-//! `**` stands for any characters, `*` for any but a slash, `?` for one character. A pattern without any of them is a part of the URL.
+//! `**` stands for any characters, `*` for any but a slash, `?` for one character. A pattern without `*` is a part of the URL, and may have its
+//! `?` in front of a query.
 
 /// Returns true if a URL matches a pattern.
 ///
@@ -13,8 +14,11 @@
 /// ```
 #[must_use]
 pub fn matches(pattern: &str, url: &str) -> bool {
-    if !pattern.contains(['*', '?']) || pattern == url {
-        return url.contains(pattern);
+    if pattern == url || !pattern.contains('*') && url.contains(pattern) {
+        return true;
+    }
+    if !pattern.contains(['*', '?']) {
+        return false;
     }
     let (pattern, url): (Vec<char>, Vec<char>) = (pattern.chars().collect(), url.chars().collect());
     // Positions of the URL that the pattern can have reached.
@@ -55,6 +59,8 @@ mod tests {
     fn patterns_match_urls() {
         for (pattern, url, is_match) in [
             ("**", "http://a.test/", true),
+            ("/search?q=shoes", "http://a.test/search?q=shoes&page=2", true),
+            ("?page=2", "http://a.test/search?page=3", false),
             ("**/done", "http://a.test/x/done", true),
             ("**/done", "http://a.test/x/done?y", false),
             ("**/done**", "http://a.test/x/done?y", true),

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::job::COMMIT_TIME;
 use browser_shell_browser::gate::{GateSession, SnapshotRequest};
-use browser_shell_core::action::{Action, PictureExtent};
+use browser_shell_core::action::{Action, Condition, PictureExtent};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::Verb;
 
@@ -99,9 +99,13 @@ async fn wait_for_crash(gate: &GateSession) {
 async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
     let is_cut = match job.action {
         Action::Element { act, .. } => {
-            act.verb == Verb::Drag || (act.verb == Verb::Type && act.text.chars().nth(1).is_some())
+            matches!(act.verb, Verb::Drag | Verb::Read(_) | Verb::Picture)
+                || (act.verb == Verb::Type && act.text.chars().nth(1).is_some())
         }
         Action::Press(_, count) => *count > 1,
+        // What was not seen yet is not known.
+        Action::Wait(condition) => !matches!(condition, Condition::Time(_)),
+        Action::Snapshot { .. } | Action::Count(_) | Action::Picture(_) | Action::Print => true,
         _ => false,
     };
     if is_cut {
@@ -117,6 +121,7 @@ async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
         Action::Element { act, .. } => json!({ act.verb.confirmation(): true }),
         Action::Press(..) => json!({ "pressed": true }),
         Action::Scroll(..) | Action::ScrollTo(_) => json!({ "scrolled": true }),
+        Action::Wait(_) => json!({ "waited": true }),
         _ => json!({}),
     })
 }

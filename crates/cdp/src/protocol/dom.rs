@@ -17,8 +17,6 @@ commands! {
     "DOM.resolveNode" => ResolveNode, ResolvedNode;
     "DOM.getFrameOwner" => GetFrameOwner<'_>, FrameOwner;
     "DOM.scrollIntoViewIfNeeded" => ScrollIntoViewIfNeeded<'_>, Nothing;
-    "DOM.querySelector" => QuerySelector<'_>, FoundNode;
-    "DOM.pushNodesByBackendIdsToFrontend" => PushNodesByBackendIdsToFrontend<'_>, PushedNodes;
     "DOMSnapshot.captureSnapshot" => CaptureSnapshot, Nothing;
     "Accessibility.getFullAXTree" => GetFullAxTree<'_>, Nothing;
     "Accessibility.getPartialAXTree" => GetPartialAxTree, AxTree;
@@ -162,33 +160,6 @@ pub struct FrameOwner {
 #[serde(rename_all = "camelCase")]
 pub struct ScrollIntoViewIfNeeded<'a> {
     pub object_id: &'a RemoteObjectId,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct QuerySelector<'a> {
-    pub node_id: NodeId,
-    pub selector: &'a str,
-}
-
-/// Node that was found; 0 if there is none.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FoundNode {
-    pub node_id: NodeId,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PushNodesByBackendIdsToFrontend<'a> {
-    pub backend_node_ids: &'a [BackendNodeId],
-}
-
-/// Nodes that are known now; 0 for those that are gone.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PushedNodes {
-    pub node_ids: Vec<NodeId>,
 }
 
 /// Captures the documents of a process. The core parses the text of the result.

@@ -65,6 +65,9 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
     if matches!(act.verb, Verb::Fill | Verb::Type) && state.is_undisplayed {
         return refusal(Code::ElementHidden, format!("the `{what}` is not displayed, so it takes no keys"));
     }
+    if act.verb == Verb::ScrollIntoView && state.is_undisplayed {
+        return refusal(Code::ElementHidden, format!("the `{what}` is not displayed"));
+    }
     if act.verb == Verb::Fill && !state.is_editable && !state.is_content_editable {
         let keys = if state.is_stepped { ": focus it, and press ArrowRight, ArrowLeft, Home or End" } else { "" };
         return refusal(Code::ElementReadOnly, format!("a `{what}` takes no text{keys}"));

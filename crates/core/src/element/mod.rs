@@ -164,6 +164,10 @@ fn selected(act: &Act, before: &ElementState, after: &ElementState, secrets: &Li
     let labels = after.options.iter().filter(|option| option.is_selected).map(|option| quote(&option.label, secrets));
     let labels: Vec<_> = labels.collect();
     let labels = if labels.is_empty() { "no option".to_owned() } else { labels.join(", ") };
+    // A list of what can be added is as before when something was.
+    if after.taken.has_changed_page {
+        return Effect::Unclear(format!("the page changed, and the select box has chosen {labels}"));
+    }
     none(format!("the select box has chosen {labels}"))
 }
 

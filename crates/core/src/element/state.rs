@@ -24,6 +24,8 @@ pub struct OptionState {
     pub value: String,
     /// Text that the page shows.
     pub label: String,
+    /// Label of its group, empty if it is in none.
+    pub group: String,
     /// Text of its content, where the page draws it by itself.
     pub text: String,
     /// `true` if it is chosen.
@@ -36,6 +38,12 @@ impl OptionState {
     /// Returns its value and its label.
     pub(super) fn identity(&self) -> (&str, &str) {
         (&self.value, &self.label)
+    }
+
+    /// Returns `true` if a text is the label of its group and its own one.
+    fn is_in_group(&self, text: &str) -> bool {
+        !self.group.is_empty()
+            && collapse_blanks(text) == format!("{}: {}", collapse_blanks(&self.group), collapse_blanks(&self.label))
     }
 }
 
@@ -147,12 +155,14 @@ impl ElementState {
         self.options.iter().position(|option| std::ptr::eq(option, wanted))
     }
 
-    /// Returns the option that a text names: by its label if only one has that, else by value, and else by label.
+    /// Returns the option that a text names: by its label if only one has that, else by its group and label as a snapshot shows them, by value,
+    /// and else by label.
     #[must_use]
     pub fn option(&self, text: &str) -> Option<&OptionState> {
         let find = |is_it: &dyn Fn(&OptionState) -> bool| self.options.iter().find(|option| is_it(option));
         // A snapshot shows the labels: a number may be the value of another option.
         self.only_option(|option| collapse_blanks(&option.label) == collapse_blanks(text))
+            .or_else(|| find(&|option| option.is_in_group(text)))
             .or_else(|| find(&|option| option.value == text))
             .or_else(|| find(&|option| collapse_blanks(&option.label) == collapse_blanks(text)))
             .or_else(|| {

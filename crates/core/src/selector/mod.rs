@@ -73,6 +73,12 @@ impl SelectorChain {
         (!is_css).then_some(Self { parts })
     }
 
+    /// Returns the chain of all elements that CSS matches.
+    #[must_use]
+    pub fn of_css(selector: &str) -> Self {
+        Self { parts: vec![SelectorPart::Css(vec![selector.to_owned()])] }
+    }
+
     /// Returns the parts.
     #[must_use]
     pub fn parts(&self) -> &[SelectorPart] {

@@ -415,18 +415,14 @@ impl Nodes<'_> {
         let mut states = States::new();
         let accessible = self.accessible(node);
         let has = |name| self.document.attribute(node, name).is_some();
-        // Of what is hidden from the accessibility tree alone, its author tells it.
-        let property = |name: &str| match accessible {
-            Some(accessible) => accessible.property(name),
-            None => self.document.attribute(node, &format!("aria-{name}")),
-        };
+        let property = |name| self.property(node, name);
         let is = |name| property(name) == Some("true");
         match property("level").and_then(|level| level.parse::<u64>().ok()) {
             Some(level) if accessible.is_some_and(has_level) => states.push(("level", level.into())),
             _ => {}
         }
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea");
-        if is("disabled") || self.is_disabled(node) || self.is_switched_off(position, node) {
+        if self.is_disabled(node) || self.is_switched_off(position, node) {
             states.push(("disabled", Value::Null));
         }
         if self.facts(position).is_drawn && matches!(self.role(node), "button" | "link" | "menuitem") {
@@ -441,8 +437,7 @@ impl Nodes<'_> {
             }
         }
         let attribute = |name| self.document.attribute(node, name).map(collapse).unwrap_or_default();
-        // Chromium tells it of the roles alone that may have it.
-        if is("selected") || attribute("aria-selected") == "true" {
+        if self.is_selected(node) {
             states.push(("selected", Value::Null));
         }
         if !matches!(attribute("aria-current").as_str(), "" | "false") {

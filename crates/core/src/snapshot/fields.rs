@@ -274,7 +274,7 @@ impl Nodes<'_> {
         // Any other element may contain the whole page.
         let options = options.filter(|list| self.node(*list).is_some_and(|node| node.tag == "datalist"));
         if let Some(list) = options {
-            states.push(("options", self.options(list, false)));
+            states.push(("options", self.options(list, false).into()));
         }
     }
 
@@ -300,21 +300,19 @@ impl Nodes<'_> {
     }
 
     fn add_options(&self, position: usize, node: &CapturedNode, states: &mut States) {
+        let mut selected = self.options(position, true);
         if self.document.attribute(node, "multiple").is_some() {
             states.push(("multiple", Value::Null));
-            states.push(("value", self.options(position, true)));
+            states.push(("value", selected.into()));
         } else {
-            let selected = self.options_of(position).into_iter().rfind(|(_, option)| option.is_selected);
-            states.push((
-                "value",
-                selected.map(|(position, option)| self.label(position, option)).unwrap_or_default().into(),
-            ));
+            states.push(("value", selected.pop().unwrap_or_default().into()));
         }
-        states.push(("options", self.options(position, false)));
+        states.push(("options", self.options(position, false).into()));
     }
 
-    /// Returns the labels of the options of a list, as far as they are listed.
-    fn options(&self, list: usize, only_selected: bool) -> Value {
+    /// Returns the labels of the options of a list, as far as they are listed. The first one of a group has the label of that, and so has
+    /// each of several with the same label.
+    fn options(&self, list: usize, only_selected: bool) -> Vec<String> {
         let has = |option: &CapturedNode, name| self.document.attribute(option, name).is_some();
         let says_hidden = |node: &CapturedNode| {
             let style = self.document.attribute(node, "style").unwrap_or_default().replace(' ', "");
@@ -324,17 +322,31 @@ impl Nodes<'_> {
         let is_hidden = |option: &CapturedNode| says_hidden(option) || group(option).is_some_and(says_hidden);
         let mut options = self.options_of(list);
         options.retain(|(_, option)| option.is_selected || !is_hidden(option));
-        let shown = options.iter().filter(|(_, option)| !only_selected || option.is_selected);
-        let label = |(position, option): &(usize, &CapturedNode)| {
+        let label = |(position, option): &(usize, &CapturedNode)| self.label(*position, option);
+        let has_groups = options.iter().any(|(_, option)| group(option).is_some());
+        let listed: Vec<String> = options.iter().take(MAX_OPTIONS).filter(|_| has_groups).map(label).collect();
+        let name = |(index, (position, option)): (usize, &(usize, &CapturedNode))| {
             let label = self.label(*position, option);
+            let group_label = group(option).and_then(|group| self.document.attribute(group, "label")).map(collapse);
+            let before = index.checked_sub(1).and_then(|before| options.get(before));
+            let is_first = !only_selected && before.is_none_or(|(_, before)| before.parent != option.parent);
+            let is_repeated = || {
+                let mut others = listed.iter().enumerate().filter(|(other, _)| *other != index);
+                others.any(|(_, other)| *other == label)
+            };
+            let label = match group_label.filter(|group| !group.is_empty() && (is_first || is_repeated())) {
+                Some(group) => format!("{}: {label}", cut_words(&group, MAX_VALUE)),
+                None => label,
+            };
             let is_off = has(option, "disabled") || group(option).is_some_and(|group| has(group, "disabled"));
             if is_off && !only_selected { format!("{label} (disabled)") } else { label }
         };
-        let mut labels: Vec<String> = shown.take(MAX_OPTIONS).map(label).collect();
+        let shown = options.iter().enumerate().filter(|(_, (_, option))| !only_selected || option.is_selected);
+        let mut labels: Vec<String> = shown.take(MAX_OPTIONS).map(name).collect();
         if options.len() > MAX_OPTIONS && !only_selected {
             labels.push(format!("… {} more", options.len() - MAX_OPTIONS));
         }
-        labels.into()
+        labels
     }
 
     /// Returns the options below an element.

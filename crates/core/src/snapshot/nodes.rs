@@ -257,6 +257,20 @@ impl<'a> Nodes<'a> {
         self.accessibility.get(node.id)
     }
 
+    /// Returns a property of an element. Of what is hidden from the accessibility tree alone, its author tells it.
+    pub(super) fn property<'n>(&'n self, node: &'n CapturedNode, name: &str) -> Option<&'n str> {
+        match self.accessible(node) {
+            Some(accessible) => accessible.property(name),
+            None => self.document.attribute(node, &format!("aria-{name}")),
+        }
+    }
+
+    /// Returns true if an element is selected. Chromium tells it of the roles alone that may be.
+    pub(super) fn is_selected(&self, node: &CapturedNode) -> bool {
+        let says_so = self.document.attribute(node, "aria-selected").is_some_and(|value| value.trim() == "true");
+        says_so || self.property(node, "selected") == Some("true")
+    }
+
     /// Returns true if the accessibility tree leaves the node out, although it could show it.
     pub(super) fn is_ignored(&self, node: &CapturedNode) -> bool {
         self.accessibility.is_ignored(node.id)

@@ -9,7 +9,6 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::accessibility::Accessible;
 use super::build::{Part, is_frame, shown};
 use super::capture::CapturedNode;
 use super::describe::CLICKABLE;
@@ -457,8 +456,7 @@ impl Nodes<'_> {
         if !is_known && shown.is_none_or(|(role, _)| role != synonym) {
             return false;
         }
-        let has_state = |state: &StateMatch| has_state(state, accessible, described, self.is_disabled(described));
-        if !wanted.states.iter().all(has_state) {
+        if !wanted.states.iter().all(|state| self.has_state(state, described)) {
             return false;
         }
         if wanted.names.is_empty() {
@@ -482,28 +480,32 @@ impl Nodes<'_> {
         let accessible = self.accessible(node);
         let mut around = self.around(node);
         let is_in_disabled = |around| self.node(around).is_some_and(|around| around.tag == "fieldset" && has(around));
-        accessible.is_some_and(|accessible| accessible.is("disabled"))
+        self.property(node, "disabled") == Some("true")
             || is_field && (has(node) || accessible.is_none() && around.any(is_in_disabled))
     }
-}
 
-fn has_state(wanted: &StateMatch, accessible: Option<&Accessible>, node: &CapturedNode, is_disabled: bool) -> bool {
-    let property = |name| accessible.and_then(|accessible| accessible.property(name));
-    let is_value = |value: Option<&str>| match wanted.value {
-        StateValue::True => value == Some("true"),
-        StateValue::False => value == Some("false"),
-        StateValue::Mixed => value == Some("mixed"),
-        StateValue::Number(number) => value.and_then(|value| value.parse().ok()) == Some(number),
-    };
-    match wanted.state {
-        // Without it, a box is as the document has it, and a button is up.
-        RoleState::Checked => is_value(property("checked").or(Some(if node.is_checked { "true" } else { "false" }))),
-        RoleState::Pressed => is_value(property("pressed").or(Some("false"))),
-        RoleState::Expanded => is_value(property("expanded")),
-        RoleState::Level => is_value(property("level")),
-        // Chromium reports these only where they are on.
-        RoleState::Disabled => is_disabled == (wanted.value == StateValue::True),
-        RoleState::Selected => (property("selected") == Some("true")) == (wanted.value == StateValue::True),
+    /// Returns true if an element has a state, as a snapshot tells it.
+    fn has_state(&self, wanted: &StateMatch, node: &CapturedNode) -> bool {
+        let property = |name| self.property(node, name);
+        let is_value = |value: Option<&str>| match wanted.value {
+            StateValue::True => value == Some("true"),
+            StateValue::False => value == Some("false"),
+            StateValue::Mixed => value == Some("mixed"),
+            StateValue::Number(number) => value.and_then(|value| value.parse().ok()) == Some(number),
+        };
+        let is_on = wanted.value == StateValue::True;
+        match wanted.state {
+            // Without it, a box is as the document has it, and a button is up.
+            RoleState::Checked => {
+                is_value(property("checked").or(Some(if node.is_checked { "true" } else { "false" })))
+            }
+            RoleState::Pressed => is_value(property("pressed").or(Some("false"))),
+            RoleState::Expanded => is_value(property("expanded")),
+            RoleState::Level => is_value(property("level")),
+            // Chromium reports these only where they are on.
+            RoleState::Disabled => self.is_disabled(node) == is_on,
+            RoleState::Selected => self.is_selected(node) == is_on,
+        }
     }
 }
 

@@ -71,7 +71,56 @@ fn keys_that_nothing_takes_are_told_apart() {
         for act in ["fill", "type"] {
             page.refused(&[act, "#undisplayed", "x"], "element-hidden", &["is not displayed"]);
             is_done(page, &[act, "#plain", "x"]);
+            // A part of an editor, which has the focus the second time.
+            is_done(page, &[act, "#second", "new"]);
+            is_done(page, &[act, "#first", "1"]);
         }
+        assert_eq!(page.ok(&["get", "text", "#second"])["text"], "newnew");
+        assert_eq!(page.ok(&["get", "text", "#first"])["text"], "11");
+        page.ok(&["click", "#keep"]);
+        for act in ["fill", "type"] {
+            page.refused(&[act, "#plain", "x"], "no-effect", &["does not get the focus"]);
+            is_done(page, &[act, "#kept", "x"]);
+        }
+        assert_eq!(page.ok(&["get", "value", "#kept"])["value"], "xx");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn what_is_not_there_or_not_seen_is_told_as_it_is() {
+    Page::each_at(PATH, |page| {
+        // A list by which something is added is as before.
+        doubts(page, &["select", "#add", "red"], "the page changed, and the select box has chosen \"Add…\"");
+        assert_eq!(page.ok(&["get", "text", "#tags-added"])["text"], "red");
+        // Texts that nobody sees, and the text of a field.
+        assert_eq!(page.ok(&["get", "text", "#quiet"])["text"], "");
+        page.ok(&["fill", "#draft", "Hello"]);
+        assert_eq!(page.ok(&["get", "text", "#draft"])["text"], "Hello");
+        // The cursor that comes with the focus.
+        page.ok(&["focus", "#search-for"]);
+        page.ok(&["type", "#search-for", " shoes"]);
+        assert_eq!(page.ok(&["get", "value", "#search-for"])["value"], "red shoes");
+        page.ok(&["press", "Home"]);
+        page.ok(&["type", "#search-for", "big "]);
+        assert_eq!(page.ok(&["get", "value", "#search-for"])["value"], "big red shoes", "control: put there by a key");
+        // What is off the window, until it is pulled in.
+        assert_eq!(page.ok(&["is", "visible", "#drawer"])["visible"], false);
+        page.ok(&["wait", "--gone", "#drawer"]);
+        page.refused(&["click", "#in-drawer"], "element-hidden", &["not visible"]);
+        page.ok(&["click", "#pull"]);
+        assert_eq!(page.ok(&["is", "visible", "#drawer"])["visible"], true);
+        is_done(page, &["click", "#in-drawer"]);
+        page.refused(&["scroll", "#unseen"], "element-hidden", &["not displayed"]);
+        // Of several, the one that is seen.
+        let seen = page.call(&["snapshot", "-s", ".modal"]).ok().page();
+        assert!(seen.contains("Delete it?") && !seen.contains("Old modal"), "{seen}");
+        // Beside a web component, what is not there yet.
+        assert_eq!(page.ok(&["get", "count", "#cart li"])["count"], 0);
+        assert_eq!(page.ok(&["is", "visible", "#cart li"])["visible"], false);
+        page.ok(&["click", "#fill-cart"]);
+        is_done(page, &["click", "#cart li"]);
+        page.assert_log("bought");
     });
 }
 
@@ -140,6 +189,19 @@ fn acts_know_what_is_scrolled_away_folded_and_behind() {
             is_done(page, &["select", "#country", option]);
             page.assert_log(label);
         }
+        let options = "[options=[\"Any\",\"France: Paris\",\"Lyon\",\"Texas: Austin\",\"Texas: Paris\"]]";
+        let seen = page.call(&["snapshot", "-i"]).ok().page();
+        assert!(seen.contains(options), "{seen}");
+        for (option, log) in [
+            ("Texas: Paris", "Paris in Texas"),
+            ("France: Paris", "Paris in France"),
+            ("Austin", "Austin in Texas"),
+            ("France: Lyon", "Lyon in France"),
+        ] {
+            is_done(page, &["select", "#city", option]);
+            page.assert_log(log);
+        }
+        page.refused(&["select", "#city", "Texas: Lyon"], "option-unknown", &["Austin"]);
         page.ok(&["click", "#text"]);
         is_done(page, &["type", "#text", " END"]);
         assert_eq!(page.ok(&["get", "value", "#text"])["value"], "one\ntwo is longer\nthree END");

@@ -156,6 +156,21 @@ fn text_that_a_dialog_cuts_off_is_a_failure() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn wait_that_a_dialog_ends_is_a_failure() {
+    let browser = GateBrowser::start();
+    let mut policy = dialog_policy();
+    policy["snapshot"]["engine"] = "gate".into();
+    let server = env(&browser, &test_env::native(), &policy).serve();
+    open(&server);
+    at_once(&server, &["click", "#later"]).ok();
+    let reply = at_once(&server, &["wait", "--text", "Order placed"]).fails_with(1);
+    assert!(reply.stderr.starts_with("dialog-open: "), "{reply:?}");
+    at_once(&server, &["dialog", "accept"]).ok();
+    at_once(&server, &["wait", "--text", "alert closed"]).ok();
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn dialog_subcommand_is_refused_unless_enabled() {
     let browser = GateBrowser::start();
     let server = env(&browser, &test_env::native(), &session_policy()).serve();

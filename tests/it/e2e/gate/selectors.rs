@@ -20,6 +20,7 @@ fn texts_roles_and_positions_find_elements() {
             ("role=button[name=\"Send it\"]", "sent"),
             ("role=button[name=\"Style\"][pressed]", "bold"),
             ("role=button[name=\"Style\"][pressed=false]", "plain"),
+            ("role=button[name=\"Unread\"][pressed]", "unread"),
             ("role=button[expanded=false]", "opened"),
             ("role=tab[selected]", "first tab"),
             ("role=tab[name=\"Second\"][selected=false]", "second tab"),

@@ -35,7 +35,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(search);
         return element;
     }};
-    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, isPressedInto }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, focusOn, isPressedInto }};
     const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf }};
     return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
@@ -146,7 +146,7 @@ const HELPERS: &str = "
     const isFaint = node => getComputedStyle(node).opacity === '0' && node.getBoundingClientRect().top < innerHeight;
     // True if a person sees it. Pages draw a box of their own for a field that lets all light through.
     const isSeen = element => {
-        if (!isShown(element)) return false;
+        if (!isShown(element) || isOffPage(element)) return false;
         for (let node = element.matches('input, select, textarea') ? parentOf(element) : element; node; node = parentOf(node)) {
             if (isFaint(node)) return false;
         }
@@ -171,13 +171,22 @@ const HELPERS: &str = "
     // True if it is where nobody can scroll to, by the window or by a box around it.
     const isOffPage = element => {
         const area = areaOf(element);
-        const isBefore = (x, y) => !!area && (area.right + x <= 0 || area.bottom + y <= 0);
-        let [x, y] = [Math.abs(scrollX), scrollY];
-        for (let node = element; isBefore(x, y) && node && node !== document.documentElement; node = parentOf(node)) {
-            if (node !== element) [x, y] = [x + Math.abs(node.scrollLeft), y + node.scrollTop];
-            if (getComputedStyle(node).position === 'fixed') break;
+        if (!area || (area.right > 0 && area.bottom > 0 && area.left < innerWidth && area.top < innerHeight)) return false;
+        // How far what is around it can be scrolled to each side.
+        let [left, right, up, down] = [0, 0, 0, 0];
+        const add = node => {
+            const [width, height] = [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight];
+            const x = node.scrollLeft + (getComputedStyle(node).direction === 'rtl' ? width : 0);
+            [left, right, up, down] = [left + x, right + width - x, up + node.scrollTop, down + height - node.scrollTop];
+        };
+        let isFixed = false;
+        for (let node = element; node && node !== document.documentElement && !isFixed; node = parentOf(node)) {
+            if (node !== element) add(node);
+            isFixed = getComputedStyle(node).position === 'fixed';
         }
-        return isBefore(x, y);
+        if (!isFixed) add(document.scrollingElement ?? document.documentElement);
+        const isBehind = area.left - right >= innerWidth || area.top - down >= innerHeight;
+        return area.right + left <= 0 || area.bottom + up <= 0 || (isFixed && isBehind);
     };
     const inView = ({ left, top, right, bottom }) =>
         [Math.max(left, 0), Math.max(top, 0), Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
@@ -447,7 +456,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         is_unseen: tag === 'select' && !isAfterAct && isUnseen(element) && !isPictured(element),
         may_have_taker: usesPointer && (seen.isCovered || !isShown(element)) && !!possibleTaker(element),
         has_own_tag: tag.includes('-'),
-        is_visible: !isAfterAct && isShown(element) && !(isBox && isOffPage(element)),
+        is_visible: !isAfterAct && isShown(element) && !isOffPage(element),
         is_moving: isMoving,
         is_in_view: usesPointer && (isInView(element) || seen.hasStandIn),
         is_covered: seen.isCovered,
@@ -459,7 +468,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         is_checked: isChecked,
         is_mixed: element.indeterminate === true || ['aria-checked', 'aria-pressed'].some(name => element.getAttribute(name) === 'mixed'),
         options: options.map(option => ({
-            value: clip(option.value), label: clip(option.label), text: clip(option.textContent.trim()), is_selected: option.selected,
+            value: clip(option.value), label: clip(option.label), group: clip(option.parentElement?.localName === 'optgroup' ? option.parentElement.label : ''), text: clip(option.textContent.trim()), is_selected: option.selected,
             is_disabled: option.matches(':disabled'),
         })),
         max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
@@ -560,11 +569,22 @@ const ENTRY: &str = "
     for (const kind of ['keydown', 'beforeinput', 'input']) {
         addEventListener(kind, event => { if (entry && event.isTrusted && entry.events.length < 200) entry.events.push(event); }, { capture: true });
     }
-    // What a person did last: a press, or a key.
-    let last = '';
-    for (const kind of ['mousedown', 'keydown']) addEventListener(kind, event => { if (event.isTrusted) last = kind; }, { capture: true });
-    // A cursor that a press has put into a text is nobody's choice, what is selected there is.
-    const isPressedInto = field => last === 'mousedown' && typeof field.select === 'function' && field.selectionStart === field.selectionEnd;
+    // True if a key was the last that a person did in what has the focus.
+    let isByKey = false;
+    for (const kind of ['mousedown', 'keydown', 'focusin']) addEventListener(kind, event => { if (event.isTrusted) isByKey = kind === 'keydown'; }, { capture: true });
+    // A cursor that a press, or the focus, has put into a text is nobody's choice, what is selected there is.
+    const isPressedInto = field => !isByKey && typeof field.select === 'function' && field.selectionStart === field.selectionEnd;
+    // Puts the focus on a field, or on the editor that it is a part of. False if it stays elsewhere, as where a page keeps it in its dialog.
+    const focusOn = element => {
+        const root = element.getRootNode();
+        const before = root.activeElement;
+        let editor = element;
+        while (editor !== document.body && editor.isContentEditable && editor.parentElement?.isContentEditable) editor = editor.parentElement;
+        // The body has the focus of its document also while that has none.
+        for (const field of new Set([element, editor])) if (root.activeElement !== element || element === document.body) field.focus();
+        const focused = root.activeElement;
+        return focused !== before || focused === editor || element.contains(focused);
+    };
     const watchEntry = element => {
         entry?.observer.disconnect();
         const watch = { element, events: [], isChanged: false };
@@ -600,12 +620,10 @@ const ENTRY: &str = "
     };
 ";
 
-/// Returns the number of elements that a selector, CSS or `XPath`, matches, -1 if it is none, and -2 if scripts cannot decide. Elements in open
-/// shadow trees count if there are no others.
+/// Returns the number of elements that a selector, CSS or `XPath`, matches, and -1 if it is neither. Elements in open shadow trees count if there
+/// are no others.
 pub(super) const COUNT: &str = "selector => {
-    let count = 0;
-    try { count = find(selector).length; } catch { return -1; }
-    return count === 0 && trees().length > 1 && /[\\s>+~]/.test(selector.trim()) ? -2 : count;
+    try { return find(selector).length; } catch { return -1; }
 }";
 
 /// Functions for the scripts about selectors.

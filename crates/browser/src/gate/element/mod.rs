@@ -33,6 +33,9 @@ pub use handle::{ElementHandle, ElementView};
 pub use located::ElementError;
 pub use presence::Presence;
 
+/// Maximum length of what is read of an element, in UTF-16 code units.
+const MAX_READ: u32 = 4 << 20;
+
 impl ElementHandle {
     /// Carries out an act, which a drag does with another element, and returns the data of its answer.
     ///
@@ -50,13 +53,7 @@ impl ElementHandle {
             Verb::Fill => self.fill(act, view).await?,
             Verb::Type => {
                 match element.call::<String>(FOCUS_AT_END, &[]).await?.as_str() {
-                    "none" => {
-                        let reason = format!(
-                            "a `{}` takes no text and no keys: it does not get the focus",
-                            view.state.description()
-                        );
-                        return Err(Decision::new(Code::NoEffect, reason));
-                    }
+                    "none" => return Err(without_focus(view)),
                     "all" => self.press_keys("End").await?,
                     _ => {}
                 }
@@ -78,7 +75,7 @@ impl ElementHandle {
             Verb::ScrollTo(edge) => answer = self.scroll_to(edge, view).await?,
             Verb::ScrollIntoView => self.scroll_into_view().await?,
             Verb::SelectText if !act.text.is_empty() => answer = self.select_words(act, view).await?,
-            Verb::SelectText => element.call::<()>(SELECT_CONTENT, &[]).await?,
+            Verb::SelectText => drop(element.call::<bool>(SELECT_CONTENT, &[]).await?),
             Verb::Drag => {
                 let missing = || Decision::new(Code::ElementNotFound, "a drag needs an element to drop on");
                 self.drag_to(act, other.ok_or_else(missing)?).await?;
@@ -88,7 +85,8 @@ impl ElementHandle {
                 answer = match (pdf, property(reading)) {
                     (Some(pdf), _) => json!({ "text": pdf_text(&pdf)?, "origin": "" }),
                     (None, Some(property)) => {
-                        element.call(&with_kept(READ), &[property.into(), act.text.as_str().into()]).await?
+                        let arguments = [property.into(), act.text.as_str().into(), MAX_READ.into()];
+                        element.call::<Option<Value>>(&with_kept(READ), &arguments).await?.ok_or_else(too_long)?
                     }
                     (None, None) => json!({ "enabled": !view.state.is_disabled }),
                 };
@@ -101,7 +99,12 @@ impl ElementHandle {
                 }
                 let shows_value = reading == Reading::Value
                     || (reading == Reading::Attribute && act.text.eq_ignore_ascii_case("value"));
-                if let Some(value) = answer.get_mut("value").filter(|_| shows_value && view.state.is_secret) {
+                let member = match reading {
+                    Reading::Text if view.state.tag == "textarea" => Some("text"),
+                    _ => shows_value.then_some("value"),
+                };
+                let shown = member.filter(|_| view.state.is_secret).and_then(|member| answer.get_mut(member));
+                if let Some(value) = shown {
                     *value = MASK.into();
                 }
             }
@@ -155,7 +158,11 @@ impl ElementHandle {
                 self.press_keys("Control+a").await?;
             }
             if !view.state.is_helper || !view.state.is_editable {
-                self.element.call::<()>(SELECT_CONTENT, &[]).await?;
+                let is_focused = self.element.call::<bool>(SELECT_CONTENT, &[]).await?;
+                // A page that keeps the focus in its dialog would get the text there.
+                if !is_focused {
+                    return Err(without_focus(view));
+                }
             }
             self.replace_selection(&act.text).await?;
             // The page may have removed the field meanwhile, or left.
@@ -166,6 +173,18 @@ impl ElementHandle {
         let value = format.normalize(&act.text).ok_or_else(refused)?;
         Ok(self.element.call::<()>(SET_VALUE, &[value.into()]).await?)
     }
+}
+
+/// Returns the refusal of a reading of too much. What is cut could end in a part of a secret, which nothing finds.
+fn too_long() -> Decision {
+    let reason = format!("it has more than {MAX_READ} characters: name a smaller element");
+    Decision::new(Code::PageUnreadable, reason)
+}
+
+/// Returns the refusal of a text or keys for an element that does not get the focus.
+fn without_focus(view: &ElementView) -> Decision {
+    let reason = format!("a `{}` takes no text and no keys: it does not get the focus", view.state.description());
+    Decision::new(Code::NoEffect, reason)
 }
 
 /// Returns the text of a PDF.

@@ -164,12 +164,19 @@ pub(super) const SHOWN_TEXT: &str = "() => {
     return roots.filter(root => root?.checkVisibility()).map(root => root.innerText ?? root.textContent).join('\\n');
 }";
 
-/// Returns what selectors can compare: the values of all attributes and, for `XPath`, the texts.
+/// Returns what selectors can compare: the values of all attributes and, for `XPath`, the texts, comments and instructions.
 pub(super) const COMPARED: &str = "selector => {
     const isPath = selector.includes('/') || selector.startsWith('xpath');
     const elements = trees().flatMap(root => [...root.querySelectorAll('*')]);
     const values = elements.flatMap(element => [...element.attributes].map(attribute => attribute.value));
-    return [...values, ...(isPath ? trees().flatMap(root => [...root.children]).map(root => root.textContent) : [])].join('\\n');
+    if (!isPath) return values.join('\\n');
+    const others = trees().flatMap(root => {
+        const walker = document.createTreeWalker(root, NodeFilter.SHOW_COMMENT | NodeFilter.SHOW_PROCESSING_INSTRUCTION);
+        const found = [];
+        while (walker.nextNode()) found.push(`${walker.currentNode.target ?? ''} ${walker.currentNode.data}`);
+        return found;
+    });
+    return [...values, ...trees().flatMap(root => [...root.children]).map(root => root.textContent), ...others].join('\\n');
 }";
 
 /// Returns the elements of all trees that CSS selectors match, each below those of the one before it, or `null` if one is no CSS.
@@ -197,14 +204,16 @@ pub(in crate::gate) const FIND_ALL: &str = "(selectors, slice, isOutermost) => {
 /// Puts the focus on an element.
 pub(super) const FOCUS: &str = "function () { this.focus(); }";
 
-/// Puts the focus on a field and selects its content.
+/// Puts the focus on a field and selects its content. Returns false if the focus stays elsewhere.
 pub(super) const SELECT_CONTENT: &str = "function () {
-    this.focus();
-    globalThis[Symbol.for('kept')].watchEntry(this);
-    if (this.editContext) return this.editContext.updateSelection(0, this.editContext.text.length);
-    if (typeof this.select === 'function') return this.select();
+    const { watchEntry, focusOn } = globalThis[Symbol.for('kept')];
+    const isFocused = focusOn(this);
+    watchEntry(this);
     const root = this.getRootNode();
-    (root.getSelection ? root.getSelection() : getSelection()).selectAllChildren(this);
+    if (this.editContext) this.editContext.updateSelection(0, this.editContext.text.length);
+    else if (typeof this.select === 'function') this.select();
+    else (root.getSelection ? root.getSelection() : getSelection()).selectAllChildren(this);
+    return isFocused;
 }";
 
 /// Scrolls the image that an element is a part of into view.
@@ -214,16 +223,15 @@ pub(super) const SHOW_IMAGE: &str = "function () { imageOf(this)?.scrollIntoView
 /// would go somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it; and `all` if
 /// its content is selected, because no script moves the cursor in fields of its type.
 pub(super) const FOCUS_AT_END: &str = "function () {
-    const { watchEntry, isHelper, isPressedInto } = globalThis[Symbol.for('kept')];
+    const { watchEntry, focusOn, isHelper, isPressedInto } = globalThis[Symbol.for('kept')];
     const root = this.getRootNode();
-    const before = root.activeElement;
-    if (before !== this) this.focus();
+    const hadFocus = root.activeElement === this;
+    const isFocused = focusOn(this);
     watchEntry(this);
     // In a field that an editor hides, the editor moves the cursor: its content is not what the page shows.
-    if (before === this && !isPressedInto(this) || this.editContext || isHelper(this)) return 'end';
-    const focused = root.activeElement;
+    if (hadFocus && !isPressedInto(this) || this.editContext || isHelper(this)) return 'end';
     // A page that keeps the focus in its dialog gets the keys there.
-    if (focused === before && before !== this && !this.contains(focused)) return 'none';
+    if (!isFocused) return 'none';
     if (typeof this.select === 'function') {
         try { this.setSelectionRange(this.value.length, this.value.length); } catch { if (!['email', 'number'].includes(this.type)) return 'end'; this.select(); return 'all'; }
         return 'end';
@@ -254,6 +262,7 @@ pub(super) const CHOOSE: &str = "function (places) {
     const keyOf = ({ value, label }) => JSON.stringify([value, label]);
     const keys = wanted.map(keyOf);
     this.focus();
+    globalThis[Symbol.for('kept')].watchEntry(this);
     // A page may make its options anew for the focus.
     const isAnew = !wanted.some(option => option.isConnected);
     for (const option of this.options) option.selected = isAnew ? keys.includes(keyOf(option)) : wanted.includes(option);
@@ -283,17 +292,21 @@ pub(in crate::gate) const FADED_IN: &str = "async () => {
     return true;
 }";
 
-/// Returns a property of an element, in the form of agent-browser's answers.
-pub(super) const READ: &str = "function (property, name) {
+/// Returns a property of an element, in the form of agent-browser's answers. `null` for one with more characters than an answer takes.
+pub(super) const READ: &str = "function (property, name, maxLength) {
     const box = boxOf(this);
     const origin = document.URL;
-    switch (property) {
-        case 'text': return { text: this.innerText || this.textContent || '', origin };
-        case 'html': return { html: this.innerHTML, origin };
-        case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
-        case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
-        case 'value': return { value: this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
-        case 'visible': return { visible: isSeen(this) };
-        default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
-    }
+    const read = () => {
+        switch (property) {
+            case 'text': return { text: (this.localName === 'textarea' ? this.value : this.innerText ?? this.textContent) ?? '', origin };
+            case 'html': return { html: this.innerHTML, origin };
+            case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
+            case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
+            case 'value': return { value: this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
+            case 'visible': return { visible: isSeen(this) };
+            default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
+        }
+    };
+    const answer = read();
+    return [answer.text, answer.html, answer.value].some(text => text?.length > maxLength) ? null : answer;
 }";

@@ -16,9 +16,9 @@ use crate::gate::page::Page;
 use crate::gate::reader::capture::{CapturedPage, ReadError, address};
 use crate::gate::session::{GateSession, NodeAddress};
 use browser_shell_cdp::CommandError;
-use browser_shell_cdp::protocol::dom::{DescribeNode, GetDocument, PushNodesByBackendIdsToFrontend, QuerySelector};
+use browser_shell_cdp::protocol::dom::DescribeNode;
 use browser_shell_cdp::protocol::runtime::{Evaluate, GetProperties, ObjectSubtype, ReleaseObject};
-use browser_shell_cdp::protocol::{BackendNodeId, DebugSessionId, FrameId, LoaderId, NodeId};
+use browser_shell_cdp::protocol::{DebugSessionId, FrameId, LoaderId};
 
 /// Maximum number of elements of a document that a part of CSS may match.
 const MAX_MATCHES: usize = 2000;
@@ -176,19 +176,24 @@ impl GateSession {
             let key = self.find_numbered(page, &captured, selector, reference)?;
             return Ok((captured, key));
         }
-        let chain = match SelectorChain::parse(selector) {
-            Some(chain) => Some(chain),
-            None => match find_by_css(browser, page, &captured, selector).await? {
-                Some(key) => return Ok((captured, key)),
-                // A chain looks into web components, too.
-                None => SelectorChain::parse(&format!("{selector} >> nth=0")),
-            },
+        let (first, all) = if let Some(chain) = SelectorChain::parse(selector) {
+            (chain, None)
+        } else {
+            // Of several, the one that is seen is meant.
+            let first = SelectorChain::parse(&format!("{selector} >> nth=0"));
+            let first = first.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
+            (first, Some(SelectorChain::of_css(selector)))
         };
-        let no_match = || ReadError::NoMatch(self.echo(selector));
-        let (captured, found) = self.search_captured(browser, captured, &chain.ok_or_else(no_match)?, false).await?;
+        let (mut captured, mut found) = self.search_captured(browser, captured, &first, false).await?;
+        let is_seen = |found: &[FoundElement]| found.iter().any(|element| element.is_visible);
+        if let Some(all) = all
+            && found.as_ref().is_some_and(|found| !found.is_empty() && !is_seen(found))
+        {
+            (captured, found) = self.search_captured(browser, captured, &all, false).await?;
+        }
         let found = found.ok_or_else(|| ReadError::Selector(selector.to_owned()))?;
         let visible = found.iter().find(|element| element.is_visible);
-        let first = visible.or(found.first()).ok_or_else(no_match)?;
+        let first = visible.or(found.first()).ok_or_else(|| ReadError::NoMatch(self.echo(selector)))?;
         Ok((captured, first.key))
     }
 
@@ -268,52 +273,4 @@ async fn css_matches(
         matches.push(found);
     }
     Ok(Some(matches))
-}
-
-/// Finds the first element of a CSS selector.
-async fn find_by_css(
-    browser: &Browser,
-    page: &Page,
-    captured: &CapturedPage,
-    selector: &str,
-) -> Result<Option<NodeKey>, ReadError> {
-    // A search for secret fields begins with the document too, which makes the ids of nodes of another search invalid.
-    let _reading = page.reading.lock().await;
-    for (part, (content, source)) in captured.parts.iter().zip(&captured.sources).enumerate() {
-        let documents = content.documents.iter().map(|document| (document.root_id(), document));
-        let allowed = documents.map(|(id, document)| id.filter(|_| !content.refused_frames.contains(&document.frame)));
-        let found = find_first(browser, &source.session, selector, &allowed.collect::<Vec<_>>()).await?;
-        if let Some((document, node)) = found {
-            return Ok(Some(NodeKey { part, document, node }));
-        }
-    }
-    Ok(None)
-}
-
-/// Finds the first element of a selector in the documents of a process.
-async fn find_first(
-    browser: &Browser,
-    session: &DebugSessionId,
-    selector: &str,
-    documents: &[Option<u64>],
-) -> Result<Option<(usize, u64)>, ReadError> {
-    let (connection, session) = (&browser.connection, Some(session));
-    connection.send(session, &GetDocument { depth: 0 }).await?;
-    for (position, root) in documents.iter().enumerate() {
-        let Some(root) = root else { continue };
-        let push = PushNodesByBackendIdsToFrontend { backend_node_ids: &[BackendNodeId(*root)] };
-        let pushed = connection.send(session, &push).await?.node_ids;
-        let Some(root) = pushed.first().filter(|root| **root != NodeId(0)) else { continue };
-        let found = match connection.send(session, &QuerySelector { node_id: *root, selector }).await {
-            Err(CommandError::Refused { .. }) => return Err(ReadError::Selector(selector.to_owned())),
-            found => found?.node_id,
-        };
-        if found == NodeId(0) {
-            continue;
-        }
-        let described = DescribeNode { node_id: Some(found), ..DescribeNode::default() };
-        let found = connection.send(session, &described).await?;
-        return Ok(Some((position, found.node.backend_node_id.0)));
-    }
-    Ok(None)
 }
