@@ -3,6 +3,10 @@
 //! `**` stands for any characters, `*` for any but a slash, `?` for one character. A pattern without `*` is a part of the URL, and may have its
 //! `?` in front of a query.
 
+/// Largest product of the lengths of a pattern and a URL, in characters, for which signs stand for other characters. A page chooses its URL,
+/// which may have millions of characters; in a longer one, a pattern is only compared and searched as it is.
+const MAX_STEPS: usize = 1 << 25;
+
 /// Returns true if a URL matches a pattern.
 ///
 /// ```
@@ -21,8 +25,11 @@ pub fn matches(pattern: &str, url: &str) -> bool {
         return false;
     }
     let (pattern, url): (Vec<char>, Vec<char>) = (pattern.chars().collect(), url.chars().collect());
-    // Positions of the URL that the pattern can have reached.
-    let mut reached = vec![false; url.len() + 1];
+    if pattern.len().saturating_mul(url.len()) > MAX_STEPS {
+        return false;
+    }
+    // Positions of the URL that the pattern can have reached, before and behind each of its signs.
+    let (mut reached, mut next) = (vec![false; url.len() + 1], vec![false; url.len() + 1]);
     if let Some(first) = reached.first_mut() {
         *first = true;
     }
@@ -30,8 +37,7 @@ pub fn matches(pattern: &str, url: &str) -> bool {
     while let Some((sign, after)) = rest.split_first() {
         let is_double = *sign == '*' && after.first() == Some(&'*');
         rest = if is_double { after.get(1..).unwrap_or_default() } else { after };
-        let mut next = vec![false; reached.len()];
-        let mut is_open = false;
+        let (mut is_open, mut is_any) = (false, false);
         for (position, slot) in next.iter_mut().enumerate() {
             let here = reached.get(position).copied().unwrap_or_default();
             let before = position.checked_sub(1).and_then(|before| Some((*reached.get(before)?, *url.get(before)?)));
@@ -45,8 +51,12 @@ pub fn matches(pattern: &str, url: &str) -> bool {
                 (sign, Some((was_reached, character))) => was_reached && character == *sign,
                 (_, None) => false,
             };
+            is_any |= *slot;
         }
-        reached = next;
+        if !is_any {
+            return false;
+        }
+        std::mem::swap(&mut reached, &mut next);
     }
     reached.last().copied().unwrap_or_default()
 }
@@ -78,5 +88,14 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, url), is_match, "{pattern} {url}");
         }
+    }
+    #[test]
+    fn long_pattern_and_long_url_are_compared_in_time() {
+        let pattern = format!("*{}", "x".repeat(8190));
+        let url = "x".repeat(2_000_000);
+        assert!(!matches(&pattern, &url));
+        assert!(!matches(&format!("{}*", "y".repeat(8190)), &"x".repeat(4000)), "nothing is reached");
+        assert!(matches(&pattern, &pattern) && matches(&"x".repeat(8190), &url), "control");
+        assert!(matches("**/done", &format!("http://a.test/{url}/done")), "control: a short pattern");
     }
 }

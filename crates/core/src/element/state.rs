@@ -40,10 +40,9 @@ impl OptionState {
         (&self.value, &self.label)
     }
 
-    /// Returns `true` if a text is the label of its group and its own one.
+    /// Returns `true` if a text with collapsed blanks is the label of its group and its own one.
     fn is_in_group(&self, text: &str) -> bool {
-        !self.group.is_empty()
-            && collapse_blanks(text) == format!("{}: {}", collapse_blanks(&self.group), collapse_blanks(&self.label))
+        !self.group.is_empty() && text == format!("{}: {}", collapse_blanks(&self.group), collapse_blanks(&self.label))
     }
 }
 
@@ -160,15 +159,14 @@ impl ElementState {
     #[must_use]
     pub fn option(&self, text: &str) -> Option<&OptionState> {
         let find = |is_it: &dyn Fn(&OptionState) -> bool| self.options.iter().find(|option| is_it(option));
+        let (collapsed, words) = (collapse_blanks(text), plain(text));
         // A snapshot shows the labels: a number may be the value of another option.
-        self.only_option(|option| collapse_blanks(&option.label) == collapse_blanks(text))
-            .or_else(|| find(&|option| option.is_in_group(text)))
+        self.only_option(|option| collapse_blanks(&option.label) == collapsed)
+            .or_else(|| find(&|option| option.is_in_group(&collapsed)))
             .or_else(|| find(&|option| option.value == text))
-            .or_else(|| find(&|option| collapse_blanks(&option.label) == collapse_blanks(text)))
-            .or_else(|| {
-                find(&|option| !option.text.is_empty() && collapse_blanks(&option.text) == collapse_blanks(text))
-            })
-            .or_else(|| self.only_option(|option| plain(&option.label) == plain(text)))
+            .or_else(|| find(&|option| collapse_blanks(&option.label) == collapsed))
+            .or_else(|| find(&|option| !option.text.is_empty() && collapse_blanks(&option.text) == collapsed))
+            .or_else(|| self.only_option(|option| plain(&option.label) == words))
     }
 
     /// Returns the option for which this is true, if it is the only one.

@@ -278,6 +278,17 @@ fn grammar_refuses_invalid_commands() {
     }
 }
 
+#[test]
+fn selector_chain_has_a_limited_number_of_parts() {
+    let chain = |count| vec!["text=Buy"; count].join(" >> ");
+    for command in ["click", "wait"] {
+        let refusal = parse(Profile::Tool, &to_argv(&[command, &chain(17)]), |_| true).expect_err("too long");
+        assert_eq!(refusal.code, Code::ArgumentInvalid);
+        assert!(refusal.reason.contains("at most 16 parts between `>>`"), "{refusal}");
+        assert_eq!(code(&[command, &chain(16)]), Code::Ok, "control");
+    }
+}
+
 // Requirement 1.3.
 #[test]
 fn optional_subcommands_require_policy() {

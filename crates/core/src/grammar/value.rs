@@ -10,6 +10,7 @@ use super::selector::{enters_frame, is_plain_text};
 use super::spec::ValueKind;
 use super::table::MAX_WAIT_MS;
 use crate::keyboard::Modifier;
+use crate::selector::{MAX_PARTS, SelectorChain};
 
 /// Path of the workspace for agents. A file name may begin with it; agent-browser receives the part after it.
 pub const WORKSPACE_PREFIX: &str = "/workspace/";
@@ -43,6 +44,8 @@ pub(super) enum ValueError {
         "must not name an engine that can enter a frame, such as `internal:control`; use CSS, `text=` or a reference"
     )]
     EntersFrame,
+    #[error("must have at most {MAX_PARTS} parts between `>>`; use one part of CSS for several, such as `ul li a`")]
+    Parts,
     #[error("names no HTML element; use a reference such as `@e1` from a snapshot, or a CSS selector")]
     PlainText,
     #[error("must be a plain file name of letters, digits, `.`, `_` and `-` that ends in `{0}`, without folders")]
@@ -139,7 +142,13 @@ fn check_selector(text: &str) -> Result<(), ValueError> {
 
 fn check_stays_in_document(text: &str, expected: &'static str) -> Result<(), ValueError> {
     check_not_empty(text, expected)?;
-    if enters_frame(text) { Err(ValueError::EntersFrame) } else { Ok(()) }
+    if SelectorChain::is_too_long(text) {
+        Err(ValueError::Parts)
+    } else if enters_frame(text) {
+        Err(ValueError::EntersFrame)
+    } else {
+        Ok(())
+    }
 }
 
 fn check_selector_or_milliseconds(text: &str) -> Result<(), ValueError> {

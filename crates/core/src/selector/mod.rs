@@ -14,6 +14,9 @@ pub use role::{NameMatch, NameOperator, RoleMatch, RoleState, StateMatch, StateV
 /// Sign between two parts.
 const SEPARATOR: &str = ">>";
 
+/// Maximum number of parts of a chain, each of CSS counted. Each is searched in the whole page.
+pub const MAX_PARTS: usize = 16;
+
 /// Part with the input after it; `None` behind the last one.
 type Read<'a> = (SelectorPart, Option<&'a str>);
 
@@ -46,7 +49,7 @@ pub enum TextMatch {
 }
 
 impl SelectorChain {
-    /// Parses a selector. Returns `None` if it is plain CSS, or has a part of another form.
+    /// Parses a selector. Returns `None` if it is plain CSS, has a part of another form, or has more than [`MAX_PARTS`] parts.
     ///
     /// ```
     /// use browser_shell_core::selector::SelectorChain;
@@ -60,8 +63,13 @@ impl SelectorChain {
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts: Vec<SelectorPart> = Vec::new();
         let mut rest = Some(text);
+        let mut count = 0;
         while let Some(input) = rest {
             let (part, after) = read(trim_start(input))?;
+            count += 1;
+            if count > MAX_PARTS {
+                return None;
+            }
             match (parts.last_mut(), part) {
                 (None, SelectorPart::Nth(_)) => return None,
                 (Some(SelectorPart::Css(before)), SelectorPart::Css(mut part)) => before.append(&mut part),
@@ -71,6 +79,27 @@ impl SelectorChain {
         }
         let is_css = matches!(parts.as_slice(), [SelectorPart::Css(selectors)] if selectors.len() == 1);
         (!is_css).then_some(Self { parts })
+    }
+
+    /// Returns `true` if a selector begins with more parts of a chain than one may have.
+    ///
+    /// ```
+    /// use browser_shell_core::selector::{MAX_PARTS, SelectorChain};
+    ///
+    /// let chain = |parts| vec!["text=a"; parts].join(" >> ");
+    /// assert!(SelectorChain::is_too_long(&chain(MAX_PARTS + 1)));
+    /// assert!(!SelectorChain::is_too_long(&chain(MAX_PARTS)));
+    /// ```
+    #[must_use]
+    pub fn is_too_long(text: &str) -> bool {
+        let mut rest = text;
+        for _ in 0..MAX_PARTS {
+            match read(trim_start(rest)) {
+                Some((_, Some(after))) => rest = after,
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Returns the chain of all elements that CSS matches.

@@ -175,6 +175,20 @@ fn other_selectors_are_no_chains() {
     }
 }
 
+#[test]
+fn chain_has_a_limited_number_of_parts() {
+    for part in ["a", "text=a", "role=button", "[title='a >> b']"] {
+        let chain = |count| format!("li >> {}", vec![part; count - 1].join(" >> "));
+        assert_eq!((parse(&chain(MAX_PARTS + 1)), parse(&chain(4000))), (None, None), "{part}");
+        assert!(
+            SelectorChain::is_too_long(&chain(MAX_PARTS + 1)) && SelectorChain::is_too_long(&chain(4000)),
+            "{part}"
+        );
+        assert!(parse(&chain(MAX_PARTS)).is_some() && !SelectorChain::is_too_long(&chain(MAX_PARTS)), "control");
+    }
+    assert!(!SelectorChain::is_too_long(&format!("[title='{}']", "a >> ".repeat(40))), "one part");
+}
+
 proptest! {
     #[test]
     fn printed_chain_parses_to_an_equal_one(text in "((text|role|nth) ?=|#a|>>| |[ab]|\"|'|\\\\|\\[name|\\[|\\]|=|i|/|[0-3]|-|\\PC){0,24}") {

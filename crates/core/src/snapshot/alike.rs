@@ -411,36 +411,63 @@ fn add_rows<'a>(items: &'a [Item], rows: &mut Vec<&'a Item>) {
     }
 }
 
+/// Row of a table, which may be joined from several.
+struct JoinedRow<'a> {
+    cells: Vec<&'a Item>,
+    /// Left edge of the first cell, and right edge of the last one.
+    ends: (f64, f64),
+    is_joined: bool,
+}
+
+impl<'a> JoinedRow<'a> {
+    fn new(cells: Vec<&'a Item>) -> Self {
+        let right = |cell: &&Item| cell.layout.as_ref().map_or(f64::INFINITY, |layout| layout.x + layout.width);
+        let first = cells.iter().map(|cell| left(cell)).fold(f64::INFINITY, f64::min);
+        let last = cells.iter().map(right).fold(f64::NEG_INFINITY, f64::max);
+        Self { cells, ends: (first, last), is_joined: false }
+    }
+
+    /// Returns true if no cell of another row is over one of this one, and both have no more cells than are looked at.
+    fn is_beside(&self, other: &Self) -> bool {
+        let ((first, last), (other_first, other_last)) = (self.ends, other.ends);
+        let are_apart = last <= other_first + CLOSER || other_last <= first + CLOSER;
+        are_apart && self.cells.len() + other.cells.len() <= MAX_COLUMNS
+    }
+
+    /// Adds the cells of another row.
+    fn add(&mut self, other: Self) {
+        self.cells.extend(other.cells);
+        self.ends = (self.ends.0.min(other.ends.0), self.ends.1.max(other.ends.1));
+        self.is_joined = true;
+    }
+
+    fn into_cells(mut self) -> Vec<&'a Item> {
+        if self.is_joined {
+            self.cells.sort_by(|one, other| left(one).total_cmp(&left(other)));
+        }
+        self.cells
+    }
+}
+
 /// Returns the cells of each row, from left to right: a grid may have those of the columns that stay in view in rows of their own, beside
 /// the others.
 fn join_rows<'a>(rows: &[&'a Item]) -> Vec<Vec<&'a Item>> {
-    let mut joined: Vec<Vec<&Item>> = Vec::new();
+    let mut joined: Vec<JoinedRow<'_>> = Vec::new();
     let mut places: HashMap<(i64, i64), usize> = HashMap::new();
     for row in rows {
         let cells: Vec<_> = row.children.iter().filter(|cell| CELLS.contains(&cell.role.as_str())).collect();
         let place = cells.first().and_then(|cell| cell.layout.as_ref());
         let place = place.map(|layout| (pixels(layout.y), pixels(layout.height)));
+        let row = JoinedRow::new(cells);
         let beside = place.and_then(|place| places.get(&place)).and_then(|at| joined.get_mut(*at));
-        if let Some(others) = beside.filter(|others| are_apart(others, &cells)) {
-            others.extend(cells);
-            others.sort_by(|one, other| left(one).total_cmp(&left(other)));
+        if let Some(beside) = beside.filter(|beside| beside.is_beside(&row)) {
+            beside.add(row);
         } else {
             places.extend(place.map(|place| (place, joined.len())));
-            joined.push(cells);
+            joined.push(row);
         }
     }
-    joined
-}
-
-/// Returns true if no cell of a row is over one of another row.
-fn are_apart(row: &[&Item], other: &[&Item]) -> bool {
-    let ends = |cells: &[&Item]| {
-        let right = |cell: &&Item| cell.layout.as_ref().map_or(f64::INFINITY, |layout| layout.x + layout.width);
-        let first = cells.iter().map(|cell| left(cell)).fold(f64::INFINITY, f64::min);
-        (first, cells.iter().map(right).fold(f64::NEG_INFINITY, f64::max))
-    };
-    let ((first, last), (other_first, other_last)) = (ends(row), ends(other));
-    last <= other_first + CLOSER || other_last <= first + CLOSER
+    joined.into_iter().map(JoinedRow::into_cells).collect()
 }
 
 fn left(cell: &Item) -> f64 {
@@ -684,6 +711,22 @@ mod tests {
         };
         assert_eq!(near(50.0), ["Ann Act", "Bob Act"]);
         assert_eq!(near(20.0), ["Edit Name", "Edit Name"].map(|_| "Name".to_owned()), "control: a copy over them");
+    }
+
+    #[test]
+    fn rows_of_one_line_are_joined_up_to_a_number_of_cells() {
+        let cell_at = |x: u32| {
+            let layout = Layout { x: f64::from(x) * 10.0, width: 10.0, height: 20.0, ..Layout::default() };
+            row(vec![Item { layout: Some(layout), ..cell("cell", "", 1, Vec::new()) }])
+        };
+        // From right to left.
+        let rows: Vec<_> = (0..10_000).rev().map(cell_at).collect();
+        let joined = join_rows(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(joined.iter().map(Vec::len).collect::<Vec<_>>(), [MAX_COLUMNS; 10]);
+        assert!(joined.iter().all(|cells| cells.is_sorted_by(|one, other| left(one) < left(other))));
+        let over: Vec<_> = [1, 1, 2].into_iter().map(cell_at).collect();
+        let joined = join_rows(&over.iter().collect::<Vec<_>>());
+        assert_eq!(joined.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2], "control: a row over another one");
     }
 
     #[test]

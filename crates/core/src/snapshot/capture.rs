@@ -82,7 +82,15 @@ pub struct Document {
     pub(super) bottom: f64,
     /// True if its lines begin at the right.
     pub(super) is_right_to_left: bool,
-    strings: Arc<[String]>,
+    strings: Strings,
+}
+
+/// Strings of a capture.
+#[derive(Clone, Debug, Default)]
+struct Strings {
+    table: Arc<[String]>,
+    /// Names of attributes in the table, each text once, in the order of their texts.
+    names: Arc<[i64]>,
 }
 
 /// Node of a document.
@@ -101,7 +109,8 @@ pub(super) struct CapturedNode {
     pub(super) tag: String,
     /// Id of the node in its process.
     pub(super) id: u64,
-    attributes: Vec<i64>,
+    /// Attributes in the order of their names: the place of each name in the list of those, and of its value in the table of strings.
+    attributes: Vec<(usize, i64)>,
     pub(super) layout: Option<Layout>,
     pub(super) input: ListenedInput,
     /// Position of the document that a frame shows, in the same capture.
@@ -224,8 +233,9 @@ impl Document {
             return Err(CaptureError::Length);
         }
         raw.strings.iter_mut().for_each(mask);
-        let strings: Arc<[String]> = raw.strings.into();
-        Ok(raw.documents.into_iter().map(|document| document.read(&strings)).collect())
+        let (names, places) = attribute_names(&raw);
+        let strings = Strings { table: raw.strings.into(), names: names.into() };
+        Ok(raw.documents.into_iter().map(|document| document.read(&strings, &places)).collect())
     }
 
     /// Returns the id of the document itself in its process.
@@ -290,8 +300,8 @@ impl RawDocument {
         all.chain(styles.map(|(_, style)| length(style))).fold(0, usize::saturating_add)
     }
 
-    fn read(self, strings: &Arc<[String]>) -> Document {
-        let text_of = |index: i64| string(strings, index);
+    fn read(self, strings: &Strings, places: &HashMap<i64, usize>) -> Document {
+        let text_of = |index: i64| string(&strings.table, index);
         let raw = self.nodes;
         let mut nodes: Vec<CapturedNode> = Vec::with_capacity(raw.parent_index.len());
         for (position, parent) in raw.parent_index.iter().enumerate() {
@@ -309,7 +319,7 @@ impl RawDocument {
                     .to_owned(),
                 tag: name.to_ascii_lowercase(),
                 id: raw.backend_node_id.get(position).copied().unwrap_or_default(),
-                attributes: raw.attributes.get(position).cloned().unwrap_or_default(),
+                attributes: raw.attributes.get(position).map_or_else(Vec::new, |own| attributes(own, places)),
                 ..CapturedNode::default()
             });
         }
@@ -531,11 +541,41 @@ impl Rare {
     }
 }
 
+/// Returns the names of the attributes of a capture in the order of their texts, and the place of each among them.
+fn attribute_names(raw: &RawCapture) -> (Vec<i64>, HashMap<i64, usize>) {
+    let text = |name: i64| string(&raw.strings, name);
+    let nodes = raw.documents.iter().flat_map(|document| &document.nodes.attributes);
+    let all: HashSet<i64> = nodes.flat_map(|own| own.chunks_exact(2)).filter_map(<[_]>::first).copied().collect();
+    let mut all: Vec<i64> = all.into_iter().collect();
+    all.sort_by(|one, other| text(*one).cmp(text(*other)));
+    let (mut names, mut places): (Vec<i64>, _) = (Vec::new(), HashMap::new());
+    for name in all {
+        if names.last().is_none_or(|last| text(*last) != text(name)) {
+            names.push(name);
+        }
+        places.insert(name, names.len() - 1);
+    }
+    (names, places)
+}
+
+/// Returns the attributes of a node in the order of their names, of which each has a place in that: a page may give one node thousands, and
+/// each node in it may be looked at by them. The first of several with one name counts.
+fn attributes(own: &[i64], places: &HashMap<i64, usize>) -> Vec<(usize, i64)> {
+    let pairs = own.chunks_exact(2).filter_map(|pair| Some((*places.get(pair.first()?)?, *pair.last()?)));
+    let mut attributes: Vec<_> = pairs.collect();
+    attributes.sort_by_key(|(name, _)| *name);
+    attributes.dedup_by_key(|(name, _)| *name);
+    attributes
+}
+
 /// Returns the value of an attribute of a node.
-fn attribute<'a>(node: &CapturedNode, strings: &'a [String], name: &str) -> Option<&'a str> {
-    let mut pairs = node.attributes.chunks_exact(2);
-    let pair = pairs.find(|pair| pair.first().is_some_and(|key| string(strings, *key) == name))?;
-    pair.last().map(|value| string(strings, *value))
+fn attribute<'a>(node: &CapturedNode, strings: &'a Strings, name: &str) -> Option<&'a str> {
+    if node.attributes.is_empty() {
+        return None;
+    }
+    let place = strings.names.binary_search_by(|known| string(&strings.table, *known).cmp(name)).ok()?;
+    let found = node.attributes.binary_search_by_key(&place, |(name, _)| *name).ok()?;
+    node.attributes.get(found).map(|(_, value)| string(&strings.table, *value))
 }
 
 /// Returns a string of the table of a capture; -1 stands for the empty one.
@@ -745,6 +785,20 @@ mod tests {
         ] {
             assert!(!is_cut(clip, path), "{clip} {path}");
         }
+    }
+
+    #[test]
+    fn first_of_several_attributes_with_one_name_counts() {
+        let strings = ["id", "DIV", "a", "class", "b", "id", "c", ""];
+        let capture = serde_json::json!({ "strings": strings, "documents": [{ "nodes": {
+            "parentIndex": [-1, 0, 0], "nodeType": [1, 1, 1], "nodeName": [1, 1, 1], "backendNodeId": [1, 2, 3],
+            "attributes": [[3, 4, 5, 2, 0, 6], [0, 6, 9], [7, 4, -1, 2, 0, -1]],
+        } }] });
+        let documents = Document::parse_all(&capture.to_string(), &|_| {}).expect("a capture");
+        let attribute = |node: usize, name| documents[0].attribute(&documents[0].nodes[node], name);
+        assert_eq!(["id", "class", "a", ""].map(|name| attribute(0, name)), [Some("a"), Some("b"), None, None]);
+        assert_eq!(["id", "class"].map(|name| attribute(1, name)), [Some("c"), None], "a name without a value");
+        assert_eq!(["", "id"].map(|name| attribute(2, name)), [Some("b"), Some("")]);
     }
 
     #[test]

@@ -19,6 +19,43 @@ pub(super) struct Behind {
     drawn: Vec<usize>,
     /// Number of elements that may still be compared.
     left: usize,
+    spans: Spans,
+}
+
+/// Places of the nodes in an order in which those in a node follow it: first its own, then that behind all that is in it.
+struct Spans(Vec<(usize, usize)>);
+
+impl Spans {
+    /// Reads the nodes of a document, each of which is behind the one around it.
+    fn new(nodes: &[CapturedNode]) -> Self {
+        let mut sizes = vec![1; nodes.len()];
+        for (position, node) in nodes.iter().enumerate().rev() {
+            let size = sizes.get(position).copied().unwrap_or(1);
+            if let Some(around) = node.parent.and_then(|parent| sizes.get_mut(parent)) {
+                *around += size;
+            }
+        }
+        // The next free place in each node.
+        let mut free = vec![0; nodes.len()];
+        let mut outside = 0;
+        let mut spans = Vec::with_capacity(nodes.len());
+        for (position, (node, size)) in nodes.iter().zip(&sizes).enumerate() {
+            let next = node.parent.and_then(|parent| free.get_mut(parent)).unwrap_or(&mut outside);
+            let begin = *next;
+            *next += size;
+            spans.push((begin, begin + size));
+            if let Some(free) = free.get_mut(position) {
+                *free = begin + 1;
+            }
+        }
+        Self(spans)
+    }
+
+    /// Returns true if a node is in another one.
+    fn is_in(&self, position: usize, around: usize) -> bool {
+        let (Some((own, _)), Some((begin, end))) = (self.0.get(position), self.0.get(around)) else { return false };
+        begin < own && own < end
+    }
 }
 
 impl<'a> Nodes<'a> {
@@ -114,7 +151,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns true if nobody can read a text, although it has a box: it is too small, has the color of what is behind it, or is covered.
-    pub(super) fn is_unreadable(&self, node: &CapturedNode, behind_texts: &mut Behind) -> bool {
+    pub(super) fn is_unreadable(&self, position: usize, node: &CapturedNode, behind_texts: &mut Behind) -> bool {
         let Some(layout) = node.layout.as_ref() else { return true };
         if layout.height < MIN_TEXT && layout.height > 0.0 {
             return true;
@@ -142,7 +179,7 @@ impl<'a> Nodes<'a> {
                     |other: &Layout| other.look.has_picture || !(is_transparent(&other.color) || is_like(&other.color));
                 other.layout.as_ref().is_some_and(|other| is_over(other, layout))
                     && (is_picture(other) || other.layout.as_ref().is_some_and(has_color))
-                    && !around().any(|around| around == *at)
+                    && !behind_texts.spans.is_in(position, *at)
             };
             let found = behind_texts.drawn.iter().take(behind_texts.left).position(is_other);
             behind_texts.left = behind_texts.left.saturating_sub(found.unwrap_or(behind_texts.drawn.len()));
@@ -152,7 +189,7 @@ impl<'a> Nodes<'a> {
             let cover_layout = self.node(*cover).and_then(|cover| cover.layout.as_ref());
             let is_painted_later =
                 cover_layout.is_some_and(|cover| cover.look.order > layout.look.order && contains(cover, layout));
-            is_painted_later && !around().any(|around| around == *cover)
+            is_painted_later && !behind_texts.spans.is_in(position, *cover)
         };
         let mut compared = 0;
         let mut covers = around().filter_map(|around| behind_texts.covers.get(&around)).flatten();
@@ -176,7 +213,7 @@ impl<'a> Nodes<'a> {
         };
         let nodes = self.document.nodes.iter().enumerate();
         let drawn = nodes.filter(|(_, node)| is_drawn(node)).map(|(position, _)| position).collect();
-        Behind { covers, drawn, left: MAX_COMPARED }
+        Behind { covers, drawn, left: MAX_COMPARED, spans: Spans::new(&self.document.nodes) }
     }
 
     /// Returns the elements that cover all of the element around them, each behind that.
@@ -216,4 +253,28 @@ fn contains(one: &Layout, other: &Layout) -> bool {
         && one.y <= other.y
         && one.x + one.width >= other.x + other.width
         && one.y + one.height >= other.y + other.height
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn node_is_in_those_around_it(parents in proptest::collection::vec(0_usize..12, 0..24)) {
+            let parent = |(position, parent): (usize, usize)| Some(parent).filter(|parent| *parent < position);
+            let mut nodes = vec![CapturedNode::default(); parents.len()];
+            for (node, own) in nodes.iter_mut().zip(parents.into_iter().enumerate()) {
+                node.parent = parent(own);
+            }
+            let spans = Spans::new(&nodes);
+            for position in 0..nodes.len() {
+                let around = |at: &usize| nodes[*at].parent;
+                let around: Vec<_> = std::iter::successors(around(&position), around).collect();
+                for other in 0..nodes.len() {
+                    proptest::prop_assert_eq!(spans.is_in(position, other), around.contains(&other));
+                }
+            }
+        }
+    }
 }

@@ -1,12 +1,14 @@
 //! Properties of form fields: what they hold, and what they take; and the text of an editor, as a person sees it: with its lines, its
 //! indentation and its empty lines.
 
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use super::capture::CapturedNode;
 use super::covers::is_over;
 use super::item::{collapse, cut, cut_words, is_unseen};
-use super::nodes::Nodes;
+use super::nodes::{Nodes, OptionLabels};
 use crate::element::asks_for_secret;
 use crate::output::mask;
 
@@ -56,6 +58,16 @@ fn add_first(states: &mut States, state: Option<(&'static str, Value)>) {
     if !states.iter().any(|(name, _)| matches!(*name, "value" | PLACEHOLDER)) {
         states.extend(state);
     }
+}
+
+/// Options of a list, each with its position.
+#[derive(Default)]
+struct ListedOptions<'a> {
+    first: Vec<(usize, &'a CapturedNode)>,
+    /// The first of those that are chosen, with their places among all.
+    selected: Vec<(usize, (usize, &'a CapturedNode))>,
+    /// Number of all options.
+    count: usize,
 }
 
 /// Lines of an editor. Texts continue the last line until something ends it.
@@ -274,7 +286,7 @@ impl Nodes<'_> {
         // Any other element may contain the whole page.
         let options = options.filter(|list| self.node(*list).is_some_and(|node| node.tag == "datalist"));
         if let Some(list) = options {
-            states.push(("options", self.options(list, false).into()));
+            states.push(("options", self.options(list).all.clone().into()));
         }
     }
 
@@ -300,59 +312,66 @@ impl Nodes<'_> {
     }
 
     fn add_options(&self, position: usize, node: &CapturedNode, states: &mut States) {
-        let mut selected = self.options(position, true);
+        let options = self.options(position);
         if self.document.attribute(node, "multiple").is_some() {
             states.push(("multiple", Value::Null));
-            states.push(("value", selected.into()));
+            states.push(("value", options.selected.clone().into()));
         } else {
-            states.push(("value", selected.pop().unwrap_or_default().into()));
+            states.push(("value", options.selected.last().cloned().unwrap_or_default().into()));
         }
-        states.push(("options", self.options(position, false).into()));
+        states.push(("options", options.all.clone().into()));
+    }
+
+    /// Returns the labels of the options of a list, which are read once: a page may have thousands of labels and fields with one list.
+    fn options(&self, list: usize) -> Rc<OptionLabels> {
+        if let Some(known) = self.options.borrow().get(&list) {
+            return known.clone();
+        }
+        let labels = Rc::new(self.option_labels(list));
+        self.options.borrow_mut().insert(list, labels.clone());
+        labels
     }
 
     /// Returns the labels of the options of a list, as far as they are listed. The first one of a group has the label of that, and so has
     /// each of several with the same label.
-    fn options(&self, list: usize, only_selected: bool) -> Vec<String> {
+    fn option_labels(&self, list: usize) -> OptionLabels {
         let has = |option: &CapturedNode, name| self.document.attribute(option, name).is_some();
-        let says_hidden = |node: &CapturedNode| {
-            let style = self.document.attribute(node, "style").unwrap_or_default().replace(' ', "");
-            has(node, "hidden") || style.contains("display:none")
-        };
         let group = |option: &CapturedNode| self.node(option.parent?).filter(|group| group.tag == "optgroup");
-        let is_hidden = |option: &CapturedNode| says_hidden(option) || group(option).is_some_and(says_hidden);
-        let mut options = self.options_of(list);
-        options.retain(|(_, option)| option.is_selected || !is_hidden(option));
+        let ListedOptions { first, selected, count } = self.options_of(list);
         let label = |(position, option): &(usize, &CapturedNode)| self.label(*position, option);
-        let has_groups = options.iter().any(|(_, option)| group(option).is_some());
-        let listed: Vec<String> = options.iter().take(MAX_OPTIONS).filter(|_| has_groups).map(label).collect();
-        let name = |(index, (position, option)): (usize, &(usize, &CapturedNode))| {
-            let label = self.label(*position, option);
+        let listed: Vec<String> = first.iter().map(label).collect();
+        let name = |index: usize, label: String, option: &CapturedNode, is_of_all: bool| {
             let group_label = group(option).and_then(|group| self.document.attribute(group, "label")).map(collapse);
-            let before = index.checked_sub(1).and_then(|before| options.get(before));
-            let is_first = !only_selected && before.is_none_or(|(_, before)| before.parent != option.parent);
+            let before = index.checked_sub(1).and_then(|before| first.get(before));
+            let is_first = is_of_all && before.is_none_or(|(_, before)| before.parent != option.parent);
             let is_repeated = || {
                 let mut others = listed.iter().enumerate().filter(|(other, _)| *other != index);
                 others.any(|(_, other)| *other == label)
             };
-            let label = match group_label.filter(|group| !group.is_empty() && (is_first || is_repeated())) {
+            match group_label.filter(|group| !group.is_empty() && (is_first || is_repeated())) {
                 Some(group) => format!("{}: {label}", cut_words(&group, MAX_VALUE)),
                 None => label,
-            };
-            let is_off = has(option, "disabled") || group(option).is_some_and(|group| has(group, "disabled"));
-            if is_off && !only_selected { format!("{label} (disabled)") } else { label }
+            }
         };
-        let shown = options.iter().enumerate().filter(|(_, (_, option))| !only_selected || option.is_selected);
-        let mut labels: Vec<String> = shown.take(MAX_OPTIONS).map(name).collect();
-        if options.len() > MAX_OPTIONS && !only_selected {
-            labels.push(format!("… {} more", options.len() - MAX_OPTIONS));
-        }
-        labels
+        let labels = first.iter().zip(&listed).enumerate().map(|(index, ((_, option), label))| {
+            let label = name(index, label.clone(), option, true);
+            let is_off = has(option, "disabled") || group(option).is_some_and(|group| has(group, "disabled"));
+            if is_off { format!("{label} (disabled)") } else { label }
+        });
+        let more = Some(count.saturating_sub(MAX_OPTIONS)).filter(|more| *more > 0);
+        let all = labels.chain(more.map(|more| format!("… {more} more"))).collect();
+        let selected = selected.iter().map(|(index, option)| name(*index, label(option), option.1, false)).collect();
+        OptionLabels { all, selected }
     }
 
-    /// Returns the options below an element.
-    fn options_of(&self, list: usize) -> Vec<(usize, &CapturedNode)> {
+    /// Returns the options below an element that a person sees or has chosen, as far as they are listed.
+    fn options_of(&self, list: usize) -> ListedOptions<'_> {
+        let says_hidden = |node: &CapturedNode| {
+            let style = self.document.attribute(node, "style").unwrap_or_default().replace(' ', "");
+            self.document.attribute(node, "hidden").is_some() || style.contains("display:none")
+        };
         let mut inside = vec![list];
-        let mut options = Vec::new();
+        let mut options = ListedOptions::default();
         for (position, node) in self.document.nodes.iter().enumerate().skip(list + 1) {
             let Some(parent) = node.parent.filter(|parent| *parent >= list) else { break };
             // What follows the list in the order of the document is not below it.
@@ -363,9 +382,18 @@ impl Nodes<'_> {
                 break;
             }
             inside.push(position);
-            if node.tag == "option" {
-                options.push((position, node));
+            let group = self.node(parent).filter(|group| group.tag == "optgroup");
+            let is_hidden = || says_hidden(node) || group.is_some_and(says_hidden);
+            if node.tag != "option" || !node.is_selected && is_hidden() {
+                continue;
             }
+            if options.count < MAX_OPTIONS {
+                options.first.push((position, node));
+            }
+            if node.is_selected && options.selected.len() < MAX_OPTIONS {
+                options.selected.push((options.count, (position, node)));
+            }
+            options.count += 1;
         }
         options
     }

@@ -1,6 +1,8 @@
 //! Facts about the nodes of a document that depend on those around them.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use super::accessibility::{Accessibility, Accessible};
@@ -59,6 +61,15 @@ const MAX_TRANSPARENT: usize = 50;
 /// Elements that can be labeled.
 const LABELED: &[&str] = &["button", "input", "meter", "output", "progress", "select", "textarea"];
 
+/// Labels of the options of a list.
+#[derive(Debug)]
+pub(super) struct OptionLabels {
+    /// Those that are listed, and the number of the others.
+    pub(super) all: Vec<String>,
+    /// Those that are chosen, without what tells that nobody can choose them.
+    pub(super) selected: Vec<String>,
+}
+
 /// Document with facts about its nodes.
 pub(super) struct Nodes<'a> {
     pub(super) document: &'a Document,
@@ -73,6 +84,8 @@ pub(super) struct Nodes<'a> {
     pub(super) classes: OnceLock<HashMap<String, usize>>,
     /// Words of each class, by the place of its text in memory, as soon as they are asked for.
     pub(super) class_words: OnceLock<HashMap<usize, ClassWords>>,
+    /// Labels of the options of each list that has been asked for, by its position.
+    pub(super) options: RefCell<HashMap<usize, Rc<OptionLabels>>>,
     /// True if words stand for pictures somewhere.
     pub(super) has_icons: bool,
 }
@@ -230,6 +243,7 @@ impl<'a> Nodes<'a> {
             has_drag: false,
             classes: OnceLock::new(),
             class_words: OnceLock::new(),
+            options: RefCell::default(),
             has_icons: document.nodes.iter().any(is_icon),
         };
         nodes.facts = nodes.inherited(is_inert);
@@ -410,7 +424,7 @@ impl<'a> Nodes<'a> {
         let mut seen = vec![false; self.facts.len()];
         for (position, node) in self.document.nodes.iter().enumerate().rev() {
             let below = seen.get(position).copied().unwrap_or_default();
-            let is_unreadable = node.is_text && self.is_unreadable(node, &mut behind);
+            let is_unreadable = node.is_text && self.is_unreadable(position, node, &mut behind);
             let Some(facts) = self.facts.get_mut(position) else { continue };
             let is_hidden = facts.is_cut_off() || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
             let is_beyond = |layout: &Layout| {

@@ -9,6 +9,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 use super::build::{Part, is_frame, shown};
 use super::capture::CapturedNode;
 use super::describe::CLICKABLE;
@@ -106,7 +108,9 @@ impl<'a> Finder<'a> {
         let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
         let is_whole = |at: &usize| self.text.of(*at).to_lowercase() == wanted;
         let seen: Vec<_> = found.iter().copied().filter(is_seen).collect();
-        if matches!(seen.as_slice(), [one] if is_whole(one)) {
+        let is_on_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| self.is_operable(around));
+        let is_single = matches!(seen.as_slice(), [one] if is_whole(one));
+        if is_single && seen.iter().all(is_on_control) {
             return self.found(found);
         }
         let scopes = (!before.is_empty()).then(|| self.positions(before, css, reach));
@@ -120,9 +124,10 @@ impl<'a> Finder<'a> {
         };
         let has_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| is_called(&around));
         let operable: Vec<_> = exact.iter().copied().filter(has_control).collect();
-        let is_on_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| self.is_operable(around));
         if !operable.is_empty() {
             self.found(operable)
+        } else if is_single {
+            self.found(found)
         } else if !exact.is_empty() && !seen.iter().any(is_on_control) {
             self.found(exact)
         } else {
@@ -161,6 +166,9 @@ impl<'a> Finder<'a> {
         let mut css = css.iter();
         let mut found: Option<Vec<usize>> = None;
         for part in chain {
+            if found.as_ref().is_some_and(Vec::is_empty) {
+                return Vec::new();
+            }
             let below = |includes_scope, matches: &dyn Fn(usize, &Element) -> bool| {
                 self.below(found.as_deref(), reach, includes_scope, matches)
             };
@@ -245,7 +253,12 @@ impl<'a> Finder<'a> {
     fn innermost(&self, elements: BTreeSet<usize>) -> Vec<usize> {
         let mut outer: HashSet<usize> = HashSet::new();
         for position in &elements {
-            outer.extend(self.around(*position).skip(1));
+            // Those around one that is known are known, too.
+            for around in self.around(*position).skip(1) {
+                if !outer.insert(around) {
+                    break;
+                }
+            }
         }
         elements.into_iter().filter(|position| !outer.contains(position)).collect()
     }
@@ -253,10 +266,13 @@ impl<'a> Finder<'a> {
     /// Removes the elements that are in others of them: the box of HTML in a component that has its role.
     fn keep_outermost(&self, found: &mut Vec<usize>) {
         let all: HashSet<usize> = found.iter().copied().collect();
-        let parent = |position: usize| self.elements.get(position).and_then(|element| element.parent);
-        found.retain(|&position| {
-            !std::iter::successors(parent(position), |around| parent(*around)).any(|around| all.contains(&around))
-        });
+        let mut inside: Vec<bool> = Vec::with_capacity(self.elements.len());
+        for element in &self.elements {
+            let is_in = |parent| all.contains(&parent) || inside.get(parent).copied().unwrap_or_default();
+            let is_inside = element.parent.is_some_and(is_in);
+            inside.push(is_inside);
+        }
+        found.retain(|position| inside.get(*position) == Some(&false));
     }
 
     /// Removes the boxes that nobody sees and whose labels stand for them.
@@ -620,22 +636,32 @@ impl PageText {
     fn smallest_with(&self, text: &str, parents: &[Option<usize>]) -> HashSet<usize> {
         let wanted = text.to_lowercase();
         let (mut smallest, mut around) = (HashSet::new(), HashSet::new());
-        let mut from = 0;
-        while let Some(found) =
-            self.folded.get(from..).filter(|_| !wanted.is_empty()).and_then(|rest| rest.find(&wanted))
-        {
-            let (start, end) = (from + found, from + found + wanted.len());
-            from = start + self.folded.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        // A DFA for letters that repeat thousands of times takes minutes to build.
+        let search = AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).build([&wanted]);
+        let Some(search) = search.ok().filter(|_| !wanted.is_empty()) else { return smallest };
+        let parent = |element: usize| parents.get(element).copied().flatten();
+        // The element around each one that may have the next matches. They end later: what ends before one of them has none of them.
+        let mut next = parents.to_vec();
+        let mut passed = Vec::new();
+        let mut run = 0;
+        for found in search.find_overlapping_iter(&self.folded) {
+            let (start, end) = (found.start(), found.end());
             if self.is_hidden(start, end) || self.has_border(start, end) {
                 continue;
             }
-            let run = self.runs.partition_point(|run| run.start <= start).checked_sub(1);
-            let mut element = run.and_then(|run| self.runs.get(run)).map(|run| run.element);
-            let parent = |element: usize| parents.get(element).copied().flatten();
-            let contains =
-                |element: usize| self.ranges.get(element).is_some_and(|(first, last)| *first <= start && end <= *last);
-            while let Some(small) = element.filter(|element| !contains(*element)) {
-                element = parent(small);
+            while self.runs.get(run + 1).is_some_and(|next| next.start <= start) {
+                run += 1;
+            }
+            let has_end = |element: usize| self.ranges.get(element).is_some_and(|(_, last)| end <= *last);
+            let mut element = self.runs.get(run).filter(|run| run.start <= start).map(|run| run.element);
+            while let Some(small) = element.filter(|element| !has_end(*element)) {
+                passed.push(small);
+                element = next.get(small).copied().flatten();
+            }
+            for small in passed.drain(..) {
+                if let Some(next) = next.get_mut(small) {
+                    *next = element;
+                }
             }
             let Some(small) = element.filter(|element| smallest.insert(*element)) else { continue };
             let mut outer = parent(small);
@@ -719,6 +745,39 @@ mod tests {
         assert!(smallest("([(Type)[(Price))", "ep").is_empty(), "two blocks");
         assert_eq!(smallest("([(Type )[(Price))", "e p"), [0], "a blank is between them");
         assert_eq!(smallest("([(Ty(p)e)[(Price))", "type"), [1], "one block");
+    }
+
+    #[test]
+    fn repeated_text_is_found_in_one_pass() {
+        let found = |tree: &str, count| smallest(tree, &"a".repeat(count));
+        assert_eq!(found(&format!("(({})(a))", "a".repeat(2_000_000)), 8000), [1]);
+        // Each element ends before the one around it, so that a long text is in one far outside only.
+        let steps = format!("{}{}", "(".repeat(20_000), "a)".repeat(20_000));
+        assert_eq!(found(&steps, 8000), [12_000]);
+        assert_eq!(found(&steps, 1), [19_999]);
+        assert!(found(&steps, 20_001).is_empty(), "control");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn smallest_elements_are_those_that_a_slow_search_finds(
+            tokens in proptest::collection::vec("\\(|\\)|a|b|\u{e9}| ", 0..40),
+            wanted in "[ab\u{e9}]{1,3}",
+        ) {
+            let tree = format!("({})", tokens.concat());
+            let (text, parents) = page(&tree);
+            let contains = |element: usize| {
+                let (first, last) = text.ranges[element];
+                text.folded.get(first..last).is_some_and(|own| own.contains(&wanted))
+            };
+            let is_around = |element: usize, other: usize| {
+                std::iter::successors(parents[other], |around| parents[*around]).any(|around| around == element)
+            };
+            let all: Vec<usize> = (0..parents.len()).filter(|element| contains(*element)).collect();
+            let is_smallest = |element: &usize| !all.iter().any(|other| is_around(*element, *other));
+            let expected: Vec<usize> = all.iter().copied().filter(is_smallest).collect();
+            proptest::prop_assert_eq!(smallest(&tree, &wanted), expected);
+        }
     }
 
     #[test]

@@ -204,6 +204,58 @@ fn deep_trees_are_read() {
     assert!(find(&parts, "text=x").is_empty());
 }
 
+/// Returns a page of a node with many others in it, by the name, the attributes and the parent of each.
+fn wide_page(strings: &[String], nodes: &[(i64, Vec<i64>, i64)]) -> [Part; 1] {
+    let indices: Vec<usize> = (0..nodes.len()).collect();
+    let styles = [strings.len(), strings.len() + 1];
+    let texts: Vec<&str> = strings.iter().map(String::as_str).chain(["block", "visible"]).collect();
+    let dom = json!({
+        "parentIndex": nodes.iter().map(|node| node.2).collect::<Vec<_>>(),
+        "nodeType": vec![1; nodes.len()],
+        "nodeName": nodes.iter().map(|node| node.0).collect::<Vec<_>>(),
+        "backendNodeId": indices,
+        "attributes": nodes.iter().map(|node| &node.1).collect::<Vec<_>>(),
+    });
+    let bounds = vec![[0, 0, 9, 9]; nodes.len()];
+    let layout = json!({ "nodeIndex": indices, "bounds": bounds, "styles": vec![styles; nodes.len()] });
+    let capture = json!({ "strings": texts, "documents": [{ "nodes": dom, "layout": layout }] });
+    let documents = Document::parse_all(&capture.to_string(), &|_| {}).expect("a capture");
+    [Part { documents, ..Part::default() }]
+}
+
+#[test]
+fn attributes_of_a_node_are_not_read_for_each_child() {
+    // What reads all of them again for each child does not end in time.
+    let mut strings: Vec<String> = ["DIV", "P", "contenteditable", "true"].map(str::to_owned).into();
+    strings.extend((0..100_000).map(|number| format!("data-{number}")));
+    let attributes: Vec<i64> = (4..100_004).flat_map(|name| [name, 3]).chain([2, 3]).collect();
+    let nodes: Vec<_> = std::iter::once((0, attributes, -1)).chain(vec![(1, Vec::new(), 0); 50_000]).collect();
+    let parts = wide_page(&strings, &nodes);
+    assert!(View::of(&parts, &Options::default()).is_some());
+    let page = nodes::Nodes::new(&parts[0].documents[0], &parts[0].accessibility, false);
+    assert!(page.facts(50_000).is_in_editable && !page.facts(0).is_in_editable, "control");
+}
+
+#[test]
+fn options_of_a_list_are_read_once() {
+    // What reads all of them again for each field does not end in time.
+    let names = ["DATALIST", "OPTION", "INPUT", "id", "l", "list", "value", "BODY"];
+    let mut strings: Vec<String> = names.map(str::to_owned).into();
+    strings.extend((0..50_000).map(|number| format!("choice {number}")));
+    let mut nodes = vec![(7, Vec::new(), -1), (0, vec![3, 4], 0)];
+    nodes.extend((8..50_008).map(|value| (1, vec![6, value], 1)));
+    nodes.extend(vec![(2, vec![5, 4], 0); 20_000]);
+    let parts = wide_page(&strings, &nodes);
+    let page = nodes::Nodes::new(&parts[0].documents[0], &parts[0].accessibility, false);
+    for (position, node) in parts[0].documents[0].nodes.iter().enumerate().skip(50_002) {
+        let mut states = Vec::new();
+        page.add_field_states(position, node, false, &mut states);
+        let Some((_, Value::Array(options))) = states.last() else { panic!("{states:?}") };
+        assert_eq!((options.len(), options[0].as_str()), (41, Some("choice 0")));
+        assert_eq!(options[40], "… 49960 more");
+    }
+}
+
 /// Returns JSON of any shape, with the member names of captures.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = "documents|strings|nodes|layout|parentIndex|nodeType|nodeName|backendNodeId|attributes|index|value|bounds|role|name|properties|ignored|backendDOMNodeId";

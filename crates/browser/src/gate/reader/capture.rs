@@ -66,9 +66,9 @@ pub enum ReadError {
     /// The selector matches nothing.
     #[error("no element matches `{0}`; take a snapshot without `-s`")]
     NoMatch(String),
-    /// The selector matches too many elements to look at each.
-    #[error("`{0}` matches too many elements; use a selector that matches fewer")]
-    TooMany(String),
+    /// The selector matches too many elements to look at each. It is not repeated: a mask in it would confirm a guess.
+    #[error("the selector matches too many elements; use one that matches fewer")]
+    TooMany,
     /// The element of the reference is gone.
     #[error("`{0}` is gone; take a snapshot")]
     Stale(String),

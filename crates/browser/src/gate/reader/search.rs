@@ -71,7 +71,7 @@ impl CssSearch<'_> {
         let elements = command(browser, session, &own).await?.result;
         let ids: Vec<_> = elements.into_iter().filter_map(|element| element.value?.object_id).collect();
         if ids.len() > MAX_MATCHES {
-            return Err(ReadError::TooMany(self.selectors.join(" >> ")));
+            return Err(ReadError::TooMany);
         }
         let nodes = join_all(ids.into_iter().map(|id| async move {
             let described = DescribeNode { object_id: Some(&id), ..DescribeNode::default() };
@@ -100,7 +100,7 @@ impl From<ReadError> for ElementError {
         match error {
             ReadError::Changed | ReadError::NoPage | ReadError::Command(CommandError::Refused { .. }) => Self::Gone,
             ReadError::Command(error) => Self::Command(error),
-            ReadError::TooMany(_) => {
+            ReadError::TooMany => {
                 Self::Unsupported("the selector matches too many elements; use one that matches fewer")
             }
             ReadError::Capture(_) => Self::Unsupported("the page is too large to search; use CSS or a reference"),

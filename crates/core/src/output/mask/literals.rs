@@ -319,9 +319,14 @@ const MEMBERS: &[&str] = &["holds", "value"];
 /// Roles of fields.
 const ROLES: &[&str] = &["combobox", "searchbox", "spinbutton", "textbox"];
 
-/// Values in HTML: attributes, and the content of an element for text.
+/// Values in HTML: attributes, and the content of an element for text. Outside of quotes, a tag ends at the next one: otherwise each of many
+/// tags that do not end would be read to the end of the text.
 static HTML: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(\svalue\s*=\s*"|<textarea\b[^>]*>)([^"<]*)|(\svalue\s*=\s*'?)([^\s"'>][^'>]*)"#).ok()
+    Regex::new(concat!(
+        r#"(?i)(\svalue\s*=\s*"|<textarea\b(?:(?:[^<>"]|"[^"]*")*|[^<>]*)>)([^"<]*)"#,
+        r#"|(\svalue\s*=\s*'?)([^\s"'>][^'>]*)"#
+    ))
+    .ok()
 });
 
 /// Value of a field in a message.

@@ -4,6 +4,7 @@
 //! no reference of a snapshot with it either.
 
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -132,11 +133,12 @@ fn mask_values<'a>(text: &'a str, key: &Regex, extent: MaskExtent, quotes: Quote
     let mut masked = String::new();
     let (mut copied, mut searched, mut read) = (0, 0, 0);
     let mut open = Open::default();
+    let mut line = QuotesOfLine::new(text);
     while let Some(found) = key.find_at(text, searched) {
         // Each byte is read once: a page may write thousands of keys into one line.
         open.read(text.get(read..found.end()).unwrap_or_default());
         read = found.end();
-        let (start, end) = value(text, found.end(), &open, extent);
+        let (start, end) = value(text, found.end(), &open, &mut line, extent);
         searched = end.max(found.end());
         let value = text.get(start..end).unwrap_or_default();
         if value.is_empty() || extent == (MaskExtent::Line { is_pairs: true }) && !value.contains('=') {
@@ -168,7 +170,7 @@ fn push_between_quotes(masked: &mut String, value: &str) {
 }
 
 /// Returns the beginning and the end of the value at a position.
-fn value(text: &str, position: usize, open: &Open, extent: MaskExtent) -> (usize, usize) {
+fn value(text: &str, position: usize, open: &Open, line: &mut QuotesOfLine<'_>, extent: MaskExtent) -> (usize, usize) {
     let mut start = position;
     let mut end = position;
     while let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) {
@@ -179,10 +181,12 @@ fn value(text: &str, position: usize, open: &Open, extent: MaskExtent) -> (usize
             if open.contains(quote) {
                 break;
             }
-            let is_line = matches!(extent, MaskExtent::Line { .. });
-            let closed = quote.length_until_closed(rest, open).filter(|_| !is_line);
+            let closed = match extent {
+                MaskExtent::Word => line.end_of_quoted(end, quote, open),
+                MaskExtent::Line { .. } => None,
+            };
             match closed {
-                Some(length) => end += length,
+                Some(closed) => end = closed,
                 // What follows a quote that nothing closes is the value.
                 None if end == start => {
                     end += quote.length();
@@ -211,7 +215,7 @@ fn value(text: &str, position: usize, open: &Open, extent: MaskExtent) -> (usize
 }
 
 /// Quote, with the backslashes in front of it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Quote {
     character: char,
     escapes: usize,
@@ -228,29 +232,75 @@ impl Quote {
     const fn length(self) -> usize {
         self.escapes + 1
     }
+}
 
-    /// Returns the length of the text in quotes that a text begins with, if it ends before other quotes, the line and a reference.
-    fn length_until_closed(self, text: &str, open: &Open) -> Option<usize> {
-        let mut length = self.length();
-        loop {
-            let rest = text.get(length..).filter(|rest| !rest.starts_with(REFERENCE))?;
-            match Self::at(rest) {
-                Some(quote) if quote == self => return Some(length + quote.length()),
-                Some(quote) if open.contains(quote) => return None,
-                Some(quote) => length += quote.length(),
-                None => {
-                    let character = rest.chars().next().filter(|character| !matches!(character, '\n' | '\r'))?;
-                    let escapes = rest.len() - rest.trim_start_matches('\\').len();
-                    length += escapes.max(character.len_utf8());
-                }
-            }
+/// Places of the quotes from a position of a text to the end of its line or a reference. They are read once: a page may write thousands of
+/// keys in front of quotes that nothing closes.
+struct QuotesOfLine<'a> {
+    text: &'a str,
+    /// End of the part that has been read.
+    end: usize,
+    /// Places of each quote in it, with its backslashes, in order.
+    places: HashMap<Quote, Vec<usize>>,
+}
+
+impl<'a> QuotesOfLine<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, end: 0, places: HashMap::new() }
+    }
+
+    /// Returns the end of the text in quotes that begins at a position, if it ends before other quotes, the line and a reference.
+    fn end_of_quoted(&mut self, position: usize, quote: Quote, open: &Open) -> Option<usize> {
+        let begin = position + quote.length();
+        if begin >= self.end {
+            self.read(begin);
+        }
+        let closed = self.first(quote, begin)?;
+        // Of both, the shorter way to find a quote that is open already.
+        let is_cut = if open.0.len() < closed - begin {
+            let opened = |escapes: &usize| self.first(Quote { character: '"', escapes: *escapes }, begin);
+            open.0.iter().filter_map(opened).any(|place| place < closed)
+        } else {
+            quotes(self.text, begin, closed).any(|(_, quote)| open.contains(quote))
+        };
+        (!is_cut).then(|| closed + quote.length())
+    }
+
+    /// Reads the quotes from a position on, which is behind a quote.
+    fn read(&mut self, position: usize) {
+        let rest = self.text.get(position..).unwrap_or_default();
+        let mut ends = rest.match_indices(['\n', '\r', '[']).map(|(at, _)| at);
+        let is_end =
+            |at: &usize| rest.get(*at..).is_some_and(|rest| !rest.starts_with('[') || rest.starts_with(REFERENCE));
+        self.end = position + ends.find(is_end).unwrap_or(rest.len());
+        self.places.clear();
+        for (place, quote) in quotes(self.text, position, self.end) {
+            self.places.entry(quote).or_default().push(place);
         }
     }
+
+    /// Returns the first place of a quote from a position on.
+    fn first(&self, quote: Quote, position: usize) -> Option<usize> {
+        let places = self.places.get(&quote)?;
+        places.get(places.partition_point(|place| *place < position)).copied()
+    }
+}
+
+/// Returns the quotes in a part of a text, with the places of their first backslashes. No quote has a backslash in front of the part.
+fn quotes(text: &str, begin: usize, end: usize) -> impl Iterator<Item = (usize, Quote)> {
+    let part = text.get(begin..end).unwrap_or_default();
+    let mut read = 0;
+    part.match_indices(['"', '\'']).map(move |(at, character)| {
+        let before = part.get(read..at).unwrap_or_default();
+        let escapes = before.len() - before.trim_end_matches('\\').len();
+        read = at + 1;
+        (begin + at - escapes, Quote { character: if character == "\"" { '"' } else { '\'' }, escapes })
+    })
 }
 
 /// Double quotes of a line that are open, by the number of backslashes in front of them. Apostrophes are no quotes in a text.
 #[derive(Default)]
-struct Open(Vec<usize>);
+struct Open(BTreeSet<usize>);
 
 impl Open {
     /// Reads the next part of a text, which ends with no backslash.
@@ -263,11 +313,8 @@ impl Open {
         while let Some(position) = rest.find('"') {
             let (before, after) = rest.split_at(position);
             let escapes = before.len() - before.trim_end_matches('\\').len();
-            match self.0.iter().position(|level| *level == escapes) {
-                Some(position) => {
-                    self.0.remove(position);
-                }
-                None => self.0.push(escapes),
+            if !self.0.remove(&escapes) {
+                self.0.insert(escapes);
             }
             rest = after.get(1..).unwrap_or_default();
         }
@@ -277,7 +324,7 @@ impl Open {
         quote.character == '"' && self.0.contains(&quote.escapes)
     }
 
-    const fn is_any(&self) -> bool {
+    fn is_any(&self) -> bool {
         !self.0.is_empty()
     }
 }
@@ -374,6 +421,54 @@ mod tests {
         let keys = |line: &str| line.repeat(150_000);
         assert_eq!(text(&keys("token=a&")), keys("token=***&"));
         assert_eq!(text(&keys("token=a \"b\" ")), keys("token=*** \"b\" "));
+    }
+
+    #[test]
+    fn quotes_that_nothing_closes_are_read_once() {
+        // What searches the line for the end of each quote does not end in time.
+        for key in ["token=", "cookie: "] {
+            let keys: Vec<String> = (1..=1000).map(|escapes| [key, &"\\".repeat(escapes), "' "].concat()).collect();
+            let line = keys.concat() + &"a".repeat(1_000_000);
+            let masked = text(&line).into_owned();
+            assert!(masked.starts_with(key) && masked.len() <= line.len(), "{key}");
+        }
+        let references = "token='[ref=e".repeat(100_000);
+        assert!(text(&references) == references);
+        let closed = r#"token=\'a "b" token=' c\' token='d e' "#;
+        assert!(text(&closed.repeat(1000)) == "token=*** token=*** ".repeat(1000), "control");
+    }
+
+    /// Returns the end of a text in quotes by reading it sign by sign.
+    fn end_by_reading(text: &str, position: usize, quote: Quote, open: &Open) -> Option<usize> {
+        let mut end = position + quote.length();
+        loop {
+            let rest = text.get(end..).filter(|rest| !rest.starts_with(REFERENCE))?;
+            match Quote::at(rest) {
+                Some(other) if other == quote => return Some(end + other.length()),
+                Some(other) if open.contains(other) => return None,
+                Some(other) => end += other.length(),
+                None => {
+                    let character = rest.chars().next().filter(|character| !matches!(character, '\n' | '\r'))?;
+                    let escapes = rest.len() - rest.trim_start_matches('\\').len();
+                    end += escapes.max(character.len_utf8());
+                }
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn quotes_end_where_reading_finds_their_end(
+            text in "([ab=\u{e9}\n]|\"|'|\\\\|\\[ref=e){0,40}",
+            levels in proptest::collection::btree_set(0_usize..3, 0..3),
+        ) {
+            let open = Open(levels);
+            let mut line = QuotesOfLine::new(&text);
+            for (position, quote) in quotes(&text, 0, text.len()) {
+                let end = line.end_of_quoted(position, quote, &open);
+                proptest::prop_assert_eq!(end, end_by_reading(&text, position, quote, &open), "{} {}", text, position);
+            }
+        }
     }
 
     // Requirement 1.8.

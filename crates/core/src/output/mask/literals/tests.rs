@@ -245,6 +245,14 @@ fn typed_secret_is_masked_as_value_of_a_field_only() {
             json!({"html": "<textarea id=\"a\">admin</textarea>"}),
             Some(json!({"html": "<textarea id=\"a\">***</textarea>"})),
         ),
+        (
+            json!({"html": "<textarea title=\"a > b <c\" rows=\"2\">admin</textarea>"}),
+            Some(json!({"html": "<textarea title=\"a > b <c\" rows=\"2\">***</textarea>"})),
+        ),
+        (
+            json!({"html": "<textarea title=a\"b>admin</textarea>"}),
+            Some(json!({"html": "<textarea title=a\"b>***</textarea>"})),
+        ),
         (json!({"html": "<option value=\"administrator\">"}), None),
         (
             json!({"snapshot": "- textbox \"Code\" [required, ref=e1]: admin\n  - StaticText \"admin\"\n- link \"admin\" [ref=e2]"}),
@@ -260,6 +268,18 @@ fn typed_secret_is_masked_as_value_of_a_field_only() {
         (json!({"text": "admin", "title": "admin login", "url": "http://admin/?admin"}), None),
     ] {
         assert_eq!(masked(given.clone()), expected.unwrap_or(given));
+    }
+}
+
+#[test]
+fn tags_without_an_end_are_each_read_once() {
+    // What reads the rest of the text again for each tag does not end in time.
+    for tag in ["<textarea value=x'", "<textarea \"<textarea value=x'", "<textarea title=\"<b\" value=x'"] {
+        let tags = tag.repeat(100_000);
+        assert!(masked(json!({"html": tags})) == json!({"html": tags}));
+        let control = format!("{tags}\"'><textarea rows=\"2\" class=\"a\">admin</textarea>");
+        let expected = format!("{tags}\"'><textarea rows=\"2\" class=\"a\">***</textarea>");
+        assert!(masked(json!({"html": control})) == json!({"html": expected}), "control");
     }
 }
 
