@@ -1,10 +1,10 @@
 //! Chromium that a server starts itself, with its egress guard: shared by `runtime`, `serve` and `mcp --browser`.
 //!
-//! Invariants: Chromium runs only while its egress guard does.
+//! Invariants: Chromium runs only while its egress guard does; no two servers have one runtime folder.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -24,11 +24,14 @@ use browser_shell_egress::Listeners;
 use browser_shell_system::audit::AuditLog;
 use browser_shell_system::config::Settings;
 use browser_shell_system::metrics::Metrics;
-use browser_shell_system::paths::{MAX_SESSION_ADDRESSES, Paths, SessionAddresses};
+use browser_shell_system::paths::{MAX_SESSION_ADDRESSES, Paths, ServerLock, SessionAddresses};
 use browser_shell_system::policy_source::PolicySource;
 
 /// Variables by which HTTP clients find a proxy.
 const PROXY_VARIABLES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+/// Locks of the runtime folders of this process, which holds them until it ends: the display, which stops last, removes its files there.
+static LOCKS: Mutex<Vec<ServerLock>> = Mutex::new(Vec::new());
 
 /// Reason why a server does not start.
 #[derive(Debug, Error)]
@@ -84,13 +87,16 @@ pub(super) struct BrowserStart {
 }
 
 impl OwnBrowser {
-    /// Listens on the addresses of the egress guard, and creates the folder that names their sessions.
+    /// Takes the runtime folder for this process, listens on the addresses of the egress guard, and creates the folder that names their
+    /// sessions. Call it before anything in the runtime folder is removed.
     ///
     /// # Errors
     ///
-    /// Returns an error if an address is in use or a folder cannot be used.
+    /// Returns an error if another server has the runtime folder, an address is in use or a folder cannot be used.
     pub(super) async fn prepare(settings: &Settings, profile: Profile, guard: SocketAddr) -> Result<Self, CliError> {
         let paths = Paths::open(settings, profile)?;
+        let lock = paths.lock_for_server()?;
+        LOCKS.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
         let count = u8::try_from(settings.max_sessions).unwrap_or(MAX_SESSION_ADDRESSES).min(MAX_SESSION_ADDRESSES);
         let listeners = browser_shell_egress::bind(guard, "--egress", count).await?;
         let port = listeners.address().port();

@@ -36,6 +36,9 @@ impl Share {
     /// Viewer tickets that have not been used, by subject.
     pub const TICKETS: Self = Self { all: 1024, each: 256 };
 
+    /// Viewers of a screen, by subject.
+    pub const VIEWERS: Self = Self { all: 64, each: 32 };
+
     /// Returns the share of the open sessions of a server, by the subject whose call began them.
     #[must_use]
     pub const fn of_sessions(all: usize) -> Self {
@@ -251,7 +254,8 @@ mod tests {
 
     #[test]
     fn no_party_alone_has_everything() {
-        for share in [Share::UNKNOWN_CONNECTIONS, Share::KNOWN_CONNECTIONS, Share::TICKETS, Share::of_sessions(32)] {
+        let fixed = [Share::UNKNOWN_CONNECTIONS, Share::KNOWN_CONNECTIONS, Share::TICKETS, Share::VIEWERS];
+        for share in fixed.into_iter().chain([Share::of_sessions(32)]) {
             assert!(share.each * 2 <= share.all, "{share:?}");
         }
         for (all, each) in [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (64, 48)] {

@@ -22,9 +22,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::api::http::filter::{FilterRefusal, RequestFilter};
-use crate::api::http::{self, Connections, RunningRequests, SlotHandle, until_sent};
+use crate::api::http::{self, Connections, MAX_BODY, RunningRequests, SlotHandle, until_sent};
 use crate::api::mcp;
 use crate::api::orchestrator::mcp::RuntimeMcpServer;
 use crate::api::orchestrator::replies::{BatchResult, Destroyed, ExecResult, HealthReply, Invalid, Meta, Refused};
@@ -100,7 +101,7 @@ async fn filter(State(shared): State<RouterState>, request: Request, next: Next)
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let route = route.and_then(|path| ROUTES.iter().copied().find(|route| *route == path));
     let response = match check(&shared.filter, &request) {
-        Ok(()) => match shared.requests.begin(request).await {
+        Ok(()) => match receive(&shared.requests, request).await {
             Ok((request, running)) => until_sent(next.run(request).await, running),
             Err(status) => refuse(status, status.canonical_reason().unwrap_or_default()),
         },
@@ -108,6 +109,16 @@ async fn filter(State(shared): State<RouterState>, request: Request, next: Next)
     };
     shared.runtime.pipeline.services().metrics.count_request(route.unwrap_or("other"), response.status().as_u16());
     response
+}
+
+/// Receives the body of a request. One that needs no token has none.
+///
+/// # Errors
+///
+/// As [`RunningRequests::begin`].
+async fn receive(requests: &RunningRequests, request: Request) -> Result<(Request, TaskTrackerToken), StatusCode> {
+    let limit = if request.uri().path() == HEALTH { 0 } else { MAX_BODY };
+    requests.begin_limited(request, limit).await
 }
 
 /// Checks the headers of a request. One with the token, if there is one, gets a place that no request without can take.
@@ -252,6 +263,7 @@ fn paths() -> Value {
             "summary": "Return whether the browser can be used now",
             "responses": {
                 "200": answer::<HealthReply>("It can be used"), "503": answer::<HealthReply>("It cannot be used"), "401": refused, "403": refused,
+                "413": refused,
             },
         }},
         "/mcp": { "post": {
@@ -329,7 +341,21 @@ fn schemas(requests: &RequestSchemas) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
+
+    #[tokio::test]
+    async fn request_without_a_token_has_no_body() {
+        let received = async |path: &str, body: &'static str| {
+            let mut request = Request::new(Body::from(body));
+            *request.uri_mut() = path.parse().expect("a path");
+            receive(&RunningRequests::default(), request).await.map(|_| ())
+        };
+        assert_eq!(received(HEALTH, "").await, Ok(()), "control");
+        assert_eq!(received("/exec", "{}").await, Ok(()), "control");
+        assert_eq!(received(HEALTH, "{}").await, Err(StatusCode::PAYLOAD_TOO_LARGE));
+    }
 
     #[test]
     fn openapi_has_every_route_and_resolves_references() {

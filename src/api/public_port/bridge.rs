@@ -1,7 +1,7 @@
 //! Bridge between a viewer's WebSocket and the display.
 //!
-//! Invariants: the display gets only what [`ViewerParser`] passes on; the connection ends with either side, with the viewer's credential,
-//! and with the server.
+//! Invariants: the display gets only what [`ViewerParser`] passes on, and at the end the release of buttons that are pressed; the
+//! connection ends with either side, with the viewer's credential, and with the server.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const READ_SIZE: usize = 64 * 1024;
 /// Interval between pings, by which the system notices a viewer that is gone.
 pub(super) const PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Timeout for a viewer to receive and to answer the end of its connection.
+/// Timeout for a viewer to receive and to answer the end of its connection, and for the display to take the last message.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reason why a connection ended.
@@ -75,8 +75,10 @@ pub(super) async fn run<S>(
 {
     let (mut to_viewer, mut from_viewer) = viewer.split();
     let (mut from_display, mut to_display) = display.into_split();
+    let mut parser = ViewerParser::new(access);
+    // True while the display may have got a part of a message.
+    let mut is_writing = false;
     let input = async {
-        let mut parser = ViewerParser::new(access);
         let mut passed = Vec::new();
         while let Some(Ok(message)) = from_viewer.next().await {
             let bytes = match message {
@@ -86,9 +88,11 @@ pub(super) async fn run<S>(
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
             };
             let result = parser.read(&bytes, &mut passed);
+            is_writing = true;
             if to_display.write_all(&passed).await.is_err() {
                 return End::Server;
             }
+            is_writing = false;
             passed.clear();
             if let Err(error) = result {
                 return End::Refused(error);
@@ -103,6 +107,9 @@ pub(super) async fn run<S>(
         end = input => end,
         end = send_screen(&mut from_display, &mut to_viewer) => end,
     };
+    if let Some(release) = parser.release().filter(|_| !is_writing) {
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, to_display.write_all(&release)).await;
+    }
     drop((from_display, to_display));
     close(&mut to_viewer, &mut from_viewer, end).await;
 }
@@ -203,6 +210,20 @@ mod tests {
         let handshake = b"RFB 003.008\n\x01\x01".as_slice();
         assert_eq!(sent(Access::Watch, messages()).await.0, handshake);
         assert_eq!(sent(Access::Control, messages()).await.0, [handshake, &key].concat());
+    }
+
+    #[tokio::test]
+    async fn buttons_of_a_leaving_viewer_are_released() {
+        let handshake = b"RFB 003.008\n\x01\x01".as_slice();
+        let (press, release) = ([5, 1, 0, 9, 1, 8], [5, 0, 0, 9, 1, 8]);
+        let messages = |last: &[u8]| vec![binary(b"RFB 003.008\n\x01\x00"), binary(&press), binary(last)];
+        let (bytes, _) = sent(Access::Control, messages(&[])).await;
+        assert_eq!(bytes, [handshake, &press, &release].concat());
+        let (bytes, code) = sent(Access::Control, messages(&[250, 0, 0, 0])).await;
+        assert_eq!((bytes, code), ([handshake, &press, &release].concat(), Some(1008)), "an unknown message");
+        let (bytes, _) = sent(Access::Control, messages(&release)).await;
+        assert_eq!(bytes, [handshake, &press, &release].concat(), "control: the viewer releases it");
+        assert_eq!(sent(Access::Watch, messages(&[])).await.0, handshake);
     }
 
     #[tokio::test]

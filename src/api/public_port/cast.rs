@@ -11,14 +11,14 @@ use futures::stream::SplitSink;
 use futures::{SinkExt, StreamExt};
 use hyper::body::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::Authenticator;
 use crate::api::public_port::bridge::{End, PING_INTERVAL, close};
-use browser_shell_browser::gate::{ControlGate, Owners, PageCast, SessionSelection, ViewerInput};
+use browser_shell_browser::gate::{ControlGate, GateError, Owners, PageCast, SessionSelection, ViewerInput};
 use browser_shell_core::auth::{Principal, Scope};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::SessionAccess;
@@ -30,6 +30,12 @@ use browser_shell_core::session_id::SessionId;
 
 /// Interval between checks if the viewer sees the right page.
 const SELECTION_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Minimum interval between two restarts of a screencast for a viewer.
+const RESTART_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Time after which the picture of a restart counts as lost.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Screen without a display: the pages of sessions.
 pub(super) struct Cast {
@@ -71,6 +77,10 @@ pub(super) async fn run<S>(
                     Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Viewer,
                 },
                 () = viewer.wait_for_picture() => Vec::new(),
+                () = viewer.wait_for_restart() => {
+                    viewer.restart().await;
+                    Vec::new()
+                }
                 _ = checks.tick() => {
                     viewer.select_page().await;
                     Vec::new()
@@ -108,6 +118,38 @@ where
     to_viewer.send(Message::Binary(bytes.into())).await.is_ok()
 }
 
+/// Restarts of a screencast, by which Chromium sends a picture also of a page that does not change. A viewer can ask for any number of
+/// them.
+#[derive(Debug, Default)]
+struct Restarts {
+    /// Time of the last one.
+    last: Option<Instant>,
+    /// True until there is a picture of the last one.
+    is_awaited: bool,
+    /// Time of the next one, if one is needed.
+    due: Option<Instant>,
+}
+
+impl Restarts {
+    /// Records at a time that a viewer needs the picture of a restart, which may be on its way.
+    fn request(&mut self, now: Instant) {
+        let is_on_its_way = self.is_awaited && self.last.is_some_and(|last| now < last + RESTART_TIMEOUT);
+        if !is_on_its_way && self.due.is_none() {
+            self.due = Some(self.last.map_or(now, |last| now.max(last + RESTART_INTERVAL)));
+        }
+    }
+
+    /// Records a restart.
+    fn begin(&mut self, now: Instant) {
+        *self = Self { last: Some(now), is_awaited: true, due: None };
+    }
+
+    /// Records that no restart is needed or on its way any more.
+    fn end(&mut self) {
+        (self.is_awaited, self.due) = (false, None);
+    }
+}
+
 /// State of one viewer.
 struct Viewer {
     cast: Cast,
@@ -115,6 +157,8 @@ struct Viewer {
     encodings: ViewerEncodings,
     /// Screencast of the page that the viewer sees.
     page: Option<PageCast>,
+    /// Restarts of this screencast.
+    restarts: Restarts,
     /// True while the viewer waits for an update.
     is_waiting: bool,
     /// True if the handshake is over.
@@ -142,6 +186,7 @@ impl Viewer {
             reader,
             encodings: ViewerEncodings::default(),
             page: None,
+            restarts: Restarts::default(),
             is_waiting: false,
             is_ready: false,
             name: String::new(),
@@ -155,6 +200,8 @@ impl Viewer {
         let mut messages = Vec::new();
         let result = self.reader.read(bytes, &mut messages);
         let mut answers = Vec::new();
+        // Several requests for an update are one, for everything if one of them is.
+        let mut asked: Option<bool> = None;
         for message in messages {
             match message {
                 ViewerMessage::Version => answers.push(SECURITY_TYPES.to_vec()),
@@ -166,7 +213,9 @@ impl Viewer {
                     answers.push(server_init(self.size, &self.name));
                 }
                 ViewerMessage::Encodings(encodings) => self.encodings = encodings,
-                ViewerMessage::UpdateRequest { is_incremental } => self.ask(is_incremental).await?,
+                ViewerMessage::UpdateRequest { is_incremental } => {
+                    asked = Some(is_incremental && asked.unwrap_or(true));
+                }
                 ViewerMessage::Key { is_down, symbol } => self.input(ViewerInput::Key { is_down, symbol }),
                 ViewerMessage::Pointer { buttons, x, y } => {
                     let point = self.point_of_page(x, y);
@@ -175,7 +224,11 @@ impl Viewer {
                 ViewerMessage::Other => {}
             }
         }
-        result.map(|()| answers).map_err(End::Refused)
+        result.map_err(End::Refused)?;
+        if let Some(is_incremental) = asked {
+            self.ask(is_incremental).await?;
+        }
+        Ok(answers)
     }
 
     /// Takes a request for an update.
@@ -188,17 +241,37 @@ impl Viewer {
             self.is_black |= !is_incremental;
             return Ok(());
         };
-        let asked = match is_incremental {
-            false if self.picture.is_none() => page.restart().await,
-            // Several requests are one.
-            true if was_waiting => Ok(()),
-            _ => page.ask().await,
-        };
-        if let Err(error) = asked {
-            tracing::debug!(%error, "the page of a viewer does not answer");
-            self.leave_page();
+        if !is_incremental && self.picture.is_none() {
+            self.restarts.request(Instant::now());
+        } else if !(is_incremental && was_waiting)
+            && let Err(error) = page.ask().await
+        {
+            self.lose_page(&error);
         }
         Ok(())
+    }
+
+    /// Waits until a restart of the screencast is due.
+    async fn wait_for_restart(&self) {
+        match self.restarts.due {
+            Some(due) => tokio::time::sleep_until(due).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Starts the screencast again.
+    async fn restart(&mut self) {
+        self.restarts.begin(Instant::now());
+        let Some(page) = &self.page else { return };
+        if let Err(error) = page.restart().await {
+            self.lose_page(&error);
+        }
+    }
+
+    /// Leaves a page that does not answer.
+    fn lose_page(&mut self, error: &GateError) {
+        tracing::debug!(%error, "the page of a viewer does not answer");
+        self.leave_page();
     }
 
     /// Shows the page that the viewer is to see now.
@@ -234,13 +307,15 @@ impl Viewer {
         if self.page.take().is_some() {
             self.picture = None;
             self.is_black = true;
+            self.restarts.end();
         }
     }
 
     /// Waits until there is something to send.
     async fn wait_for_picture(&self) {
         match &self.page {
-            Some(page) if self.is_waiting => page.wait_for_picture().await,
+            // The picture of a restart shows what the viewer has asked for.
+            Some(page) if self.is_waiting && self.restarts.due.is_none() => page.wait_for_picture().await,
             _ => std::future::pending().await,
         }
     }
@@ -267,7 +342,10 @@ impl Viewer {
         let Some(page) = &self.page else {
             return std::mem::take(&mut self.is_black).then(|| text_update(self.size, self.absence()));
         };
-        if let Some(picture) = page.take_picture() {
+        if self.restarts.due.is_none()
+            && let Some(picture) = page.take_picture()
+        {
+            self.restarts.end();
             self.picture = jpeg_update(picture.size, &picture.jpeg);
             self.page_size = picture.page_size;
             if self.size != picture.size {
@@ -343,6 +421,31 @@ fn owners(principal: &Principal, sessions: SessionAccess) -> Result<Owners, Box<
 mod tests {
     use super::*;
     use browser_shell_core::auth::Subject;
+
+    #[test]
+    fn restarts_follow_requests_and_are_not_more_often() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let mut restarts = Restarts::default();
+        restarts.request(start);
+        assert_eq!(restarts.due, Some(start), "control: the first one is due at once");
+        restarts.begin(start);
+        restarts.request(at(1));
+        restarts.request(at(1900));
+        assert_eq!(restarts.due, None, "its picture is on its way");
+        restarts.request(at(2000));
+        assert_eq!(restarts.due, Some(at(2000)), "its picture is lost");
+        restarts.begin(at(2000));
+        restarts.end();
+        assert_eq!(restarts.due, None);
+        restarts.request(at(2050));
+        restarts.request(at(2060));
+        assert_eq!(restarts.due, Some(at(2200)));
+        restarts.begin(at(2200));
+        restarts.end();
+        restarts.request(at(9000));
+        assert_eq!(restarts.due, Some(at(9000)), "control: the last one is long ago");
+    }
 
     #[test]
     fn viewers_see_no_sessions_but_their_own() {

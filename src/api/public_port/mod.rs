@@ -51,6 +51,9 @@ const MAX_TICKET_BODY: usize = 4096;
 /// Timeout for running calls, which are canceled when the server stops, to send their replies.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Headers with a credential.
+const CREDENTIAL_HEADERS: [HeaderName; 2] = [AUTHORIZATION, HeaderName::from_static("x-aio-api-key")];
+
 /// Headers that are always the same.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -176,7 +179,9 @@ impl PortState {
             None => None,
         };
         // The services need it no more, and must not log it.
-        parts.headers.remove(AUTHORIZATION);
+        for name in CREDENTIAL_HEADERS {
+            parts.headers.remove(name);
+        }
         if let Some(principal) = principal.clone() {
             parts.extensions.insert(principal);
         }

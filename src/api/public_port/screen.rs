@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
@@ -22,11 +22,10 @@ use crate::api::public_port::responses::{self, line, no_screen};
 use browser_shell_browser::display::RunningDisplay;
 use browser_shell_browser::gate::ControlGate;
 use browser_shell_core::auth::Right;
+use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::rfb::Access;
 use browser_shell_core::session_id::SessionId;
-
-/// Maximum number of simultaneous viewers.
-const MAX_VIEWERS: usize = 64;
+use browser_shell_core::shares::{Exceeded, Party, Share};
 
 /// Maximum size of a viewer's message, in bytes. One with a text for the clipboard is the longest.
 const MAX_MESSAGE: usize = 1024 * 1024;
@@ -59,7 +58,7 @@ enum ViewerStream {
 #[derive(Debug)]
 pub(crate) struct Screen {
     source: ScreenSource,
-    viewers: Arc<Semaphore>,
+    viewers: ViewerTable,
     stop: CancellationToken,
 }
 
@@ -67,13 +66,13 @@ impl Screen {
     /// Creates the screen of a display. Viewers are disconnected when `stop` is canceled.
     #[must_use]
     pub(crate) fn new(display: watch::Receiver<Option<RunningDisplay>>, stop: CancellationToken) -> Self {
-        Self { source: ScreenSource::Display(display), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
+        Self { source: ScreenSource::Display(display), viewers: ViewerTable::default(), stop }
     }
 
     /// Creates a screen without a display: viewers see the pages of sessions. Before there is one, it has this size.
     #[must_use]
     pub(crate) fn of_pages(gate: Arc<ControlGate>, size: (u16, u16), stop: CancellationToken) -> Self {
-        Self { source: ScreenSource::Pages(gate, size), viewers: Arc::new(Semaphore::new(MAX_VIEWERS)), stop }
+        Self { source: ScreenSource::Pages(gate, size), viewers: ViewerTable::default(), stop }
     }
 
     /// Returns true if the display runs, or none is needed.
@@ -95,8 +94,9 @@ impl Screen {
             Ok(accepted) => accepted,
             Err(refused) => return *refused,
         };
-        let Ok(place) = self.viewers.clone().try_acquire_owned() else {
-            return line(StatusCode::SERVICE_UNAVAILABLE, "the screen has too many viewers; close one of them");
+        let slot = match self.viewers.admit(visitor.principal.party()) {
+            Ok(slot) => slot,
+            Err(exceeded) => return too_many_viewers(exceeded, &visitor),
         };
         let view = match self.view(request.uri().query(), visitor).await {
             Ok(view) => view,
@@ -114,7 +114,7 @@ impl Screen {
                 ViewerStream::Display(display, access) => bridge::run(viewer, display, access, lost, &stop).await,
                 ViewerStream::Pages(cast) => cast::run(viewer, cast, lost, &stop).await,
             }
-            drop(place);
+            drop(slot);
         });
         accepted
     }
@@ -145,6 +145,56 @@ impl Screen {
     }
 }
 
+/// Viewers of a screen, by party. Clones have the same ones.
+#[derive(Clone, Debug, Default)]
+struct ViewerTable(Arc<Mutex<Vec<Party>>>);
+
+impl ViewerTable {
+    /// Admits one more viewer of a party.
+    ///
+    /// # Errors
+    ///
+    /// The limit that is reached.
+    fn admit(&self, party: Party) -> Result<ViewerSlot, Exceeded> {
+        let mut parties = self.lock();
+        Share::VIEWERS.admit_party(&party, parties.iter())?;
+        parties.push(party.clone());
+        drop(parties);
+        Ok(ViewerSlot { table: self.clone(), party })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Party>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Slot of a viewer, which is free again when this is dropped.
+#[derive(Debug)]
+struct ViewerSlot {
+    table: ViewerTable,
+    party: Party,
+}
+
+impl Drop for ViewerSlot {
+    fn drop(&mut self) {
+        let mut parties = self.table.lock();
+        if let Some(position) = parties.iter().position(|party| *party == self.party) {
+            parties.swap_remove(position);
+        }
+    }
+}
+
+/// Returns the response to one viewer too many, after its audit line was written.
+fn too_many_viewers(exceeded: Exceeded, visitor: &Visitor) -> Response {
+    let (status, reason) = match exceeded {
+        Exceeded::Each(limit) => (StatusCode::TOO_MANY_REQUESTS, format!("{limit} viewers with this subject are open")),
+        Exceeded::All(limit) => (StatusCode::SERVICE_UNAVAILABLE, format!("{limit} viewers are open")),
+    };
+    let decision = Decision::new(Code::Busy, reason);
+    visitor.authenticator.withdraw(&visitor.principal, Right::WatchScreen, &decision);
+    line(status, &format!("{}; close one of them", decision.reason))
+}
+
 /// Returns the session that a query names.
 fn session_name(query: Option<&str>) -> Result<Option<SessionId>, Box<Response>> {
     let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
@@ -169,6 +219,24 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use browser_shell_core::session_id::Subject;
+
+    #[test]
+    fn viewers_are_shared_by_subject() {
+        let table = ViewerTable::default();
+        let [ada, bob] = ["ada", "bob"].map(|name| Party::Subject(Subject::new(name)));
+        let admit = |party: &Party| table.admit(party.clone());
+        let mut of_ada: Vec<_> = (0..32).map(|_| admit(&ada).expect("a share")).collect();
+        assert_eq!(admit(&ada).err(), Some(Exceeded::Each(32)));
+        let of_bob: Vec<_> = (0..31).map(|_| admit(&bob).expect("a share")).collect();
+        let last = admit(&Party::Anyone).expect("a server without credentials has one party");
+        assert_eq!(admit(&Party::Anyone).err(), Some(Exceeded::All(64)));
+        drop(of_ada.pop());
+        assert_eq!(admit(&bob).map(|_| ()), Ok(()));
+        assert_eq!(admit(&ada).map(|_| ()), Ok(()), "slots are free again");
+        drop((of_ada, of_bob, last));
+        assert!(table.lock().is_empty());
+    }
 
     #[test]
     fn query_names_at_most_one_valid_session() {

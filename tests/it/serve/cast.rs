@@ -125,6 +125,23 @@ fn cast_gives_the_page_input_of_those_who_may_drive_it() {
     assert!(code == 0 && !value.contains('w'), "{value}");
 }
 
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn what_a_leaving_viewer_holds_is_released() {
+    let server = start();
+    open(&server, "s1", "/gate/held");
+    assert_eq!(server.call("s1", &["click", "#name"]).0, 0);
+    let mut driver = connect(&server, DRIVE_KEY, "");
+    driver.picture();
+    let wait_until_held = |what: &str| {
+        wait_for(what, || server.call("s1", &["get", "title"]).1.contains(&format!("held: {what}")).then_some(()));
+    };
+    driver.hold(b'q', (9, 9));
+    wait_until_held("q 0");
+    drop(driver);
+    wait_until_held("nothing");
+}
+
 /// A message of a viewer may come in any pieces, behind one that is left out and in the middle of another.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
@@ -306,6 +323,28 @@ fn chromium_makes_pictures_only_while_somebody_watches() {
     // What was on its way comes late on a busy machine.
     let without = wait_for("no pictures while nobody watches", || Some(watch(2, 0)).filter(|read| *read < 50_000));
     eprintln!("bytes from Chromium: {with_two} for two viewers, {with_one} for one, {without} for none in 2 s");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn many_requests_for_a_picture_are_few_for_chromium() {
+    let server = start();
+    open(&server, "s1", "/color?0bd44f");
+    let mut viewer = connect(&server, WATCH_KEY, "");
+    let green = settled_picture(&mut viewer);
+    let before = bytes_read(&server);
+    viewer.ask_often(20_000);
+    for _ in 0..200 {
+        viewer.ask_often(10);
+    }
+    // Each of them would be two answers of Chromium and a picture.
+    assert_eq!(viewer.picture(), green);
+    let read = bytes_read(&server) - before;
+    eprintln!("{read} bytes read by the server, and a picture of {} bytes", green.len());
+    assert!(read < 3_000_000, "{read}");
+    // The viewer sees what follows.
+    open(&server, "s1", "/color?d4110b");
+    wait_for("a change", || (viewer.picture() != green).then_some(()));
 }
 
 #[test]

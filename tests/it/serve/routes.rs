@@ -9,6 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::super::harness::processes::{TEST_TIMEOUT, wait_for};
 use super::super::harness::server::PROGRAM;
 use super::server::{DRIVE_KEY, Server, WATCH_KEY, key_file, stand_in_settings};
+use super::viewer::{PICTURES, Viewer};
 
 #[test]
 fn public_port_serves_the_tool_and_nothing_else() {
@@ -237,6 +238,60 @@ fn subject_has_a_share_of_the_connections() {
     assert_eq!(server.request_with(WATCH_KEY, "POST /tickets").0, 200, "another subject has its own");
     own.clear();
     wait_for("a place", || begin_with_key(&server, DRIVE_KEY).1.starts_with("HTTP/1.1 100 ").then_some(()));
+}
+
+#[test]
+fn subject_has_a_share_of_the_viewers() {
+    const OTHER_KEY: &str = "0123456789-other-0123456789";
+    let env = stand_in_settings();
+    // What makes a folder noVNC's.
+    let novnc = std::path::Path::new(env.folder()).join("novnc");
+    std::fs::create_dir_all(novnc.join("core")).unwrap();
+    env.write_file("novnc/core/rfb.js", "");
+    env.write_file("novnc/vnc.html", "<html><head></head></html>");
+    let keys = [("ada", "drive", DRIVE_KEY), ("bob", "watch", WATCH_KEY), ("eve", "watch", OTHER_KEY)];
+    let env = env.with("BROWSER_SHELL_SCREEN", "cast").with("BROWSER_SHELL_NOVNC", novnc);
+    let server = Server::start_with_key_list(env, &keys);
+    let connect = |key| Viewer::connect_with(server.port, &format!("ticket={}", server.ticket(key)), &PICTURES);
+    let mut of_bob: Vec<_> = (0..32).map(|_| connect(WATCH_KEY).expect("a share")).collect();
+    assert_eq!(connect(WATCH_KEY).err(), Some(429));
+    let of_ada: Vec<_> = (0..32).map(|_| connect(DRIVE_KEY).expect("another subject has its own")).collect();
+    assert_eq!(connect(OTHER_KEY).err(), Some(503), "all are used");
+    assert!(server.env().audit().contains(r#""right":"watch-screen","subject":"bob","code":"busy""#));
+    of_bob.pop();
+    of_bob.push(wait_for("a free slot", || connect(WATCH_KEY).ok()));
+    assert_eq!(connect(WATCH_KEY).err(), Some(429));
+    drop(of_ada);
+    wait_for("a slot of another subject", || connect(OTHER_KEY).ok());
+}
+
+/// Returns true if a process has the lock of a runtime folder open.
+fn has_server_lock(id: i32) -> bool {
+    let mut files = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().flatten();
+    files.any(|file| std::fs::read_link(file.path()).is_ok_and(|path| path.ends_with("server.lock")))
+}
+
+#[test]
+fn runtime_folder_is_of_one_server_until_it_ends() {
+    let mut server = Server::start(stand_in_settings());
+    let env = server.env().shared();
+    let addresses = ["BROWSER_SHELL_LISTEN", "BROWSER_SHELL_HEALTH", "BROWSER_SHELL_EGRESS"];
+    let other = addresses.into_iter().fold(env.shared(), |env, name| env.with(name, "127.0.0.1:0"));
+    let output = other.command(&["serve"]).stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    let folder = server.runtime_folder();
+    let reason = format!("another server uses `{}`; give each one its own with --runtime-dir", folder.display());
+    assert!(!output.status.success() && text.contains(&reason), "{text}");
+    assert_eq!(server.health().unwrap().0, 200, "the first one is as before");
+    // Chromium must not keep it.
+    assert!(has_server_lock(i32::try_from(server.id()).unwrap()), "control");
+    let chromium = server.processes("fake-chromium");
+    assert!(!chromium.is_empty() && chromium.iter().all(|process| !has_server_lock(process.id)), "{chromium:?}");
+    server.kill();
+    let next = Server::start(env.shared());
+    assert_eq!(next.health().unwrap().0, 200);
+    drop(next);
+    Server::start(env);
 }
 
 #[test]

@@ -163,11 +163,24 @@ impl Viewer {
         }
     }
 
+    /// Presses a key and the left button at a point of the screen, and releases neither.
+    pub(super) fn hold(&mut self, character: u8, (x, y): (u16, u16)) {
+        self.give(&[4, 1, 0, 0, 0, 0, 0, character]);
+        self.give(&[&[5, 1][..], &x.to_be_bytes(), &y.to_be_bytes()].concat());
+    }
+
     /// Asks for everything without reading an answer. Returns false if the connection has ended.
     pub(super) fn ask(&mut self) -> bool {
         let (width, height) = self.size;
         let request = [&[3, 0, 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()].concat();
         self.socket.send(Message::binary(request)).is_ok()
+    }
+
+    /// Asks for everything so many times in one message, without reading an answer.
+    pub(super) fn ask_often(&mut self, times: usize) {
+        let (width, height) = self.size;
+        let request = [&[3, 0, 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()].concat();
+        self.give(&request.repeat(times));
     }
 
     /// Sends bytes, and returns the code with which the connection is then closed.

@@ -65,6 +65,17 @@ enum BrowserStartError {
     Stopped,
 }
 
+/// Texts on standard error by which Chromium says that it cannot use its renderer sandbox. Chromium 156 has the first and the last one in
+/// its message where the kernel refuses its user namespaces, as under the default filter of container engines.
+const SANDBOX_REFUSALS: [&str; 3] = ["No usable sandbox", "Failed to move to new namespace", "zygote_host"];
+
+impl BrowserStartError {
+    /// Returns true if Chromium ended because it cannot use its renderer sandbox, and not for another reason or before it was Chromium.
+    fn is_sandbox_refusal(&self) -> bool {
+        matches!(self, Self::Ended { stderr, .. } if SANDBOX_REFUSALS.iter().any(|text| stderr.contains(text)))
+    }
+}
+
 /// Reason why a run of the browser ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunEnd {
@@ -197,7 +208,7 @@ impl ChromiumSupervisor {
     async fn start(&self, stop: &CancellationToken) -> Result<RunningChromium, BrowserStartError> {
         let sandboxed = self.is_sandboxed.load(Ordering::Relaxed);
         match self.try_start(sandboxed, stop).await {
-            Err(BrowserStartError::Ended { .. }) if sandboxed && self.renderer_sandbox == RendererSandbox::Auto => {
+            Err(error) if sandboxed && self.renderer_sandbox == RendererSandbox::Auto && error.is_sandbox_refusal() => {
                 let chromium = self.try_start(false, stop).await?;
                 tracing::warn!(
                     "Chromium cannot use its renderer sandbox in this container, and runs without it; it needs a kernel that lets users create namespaces"

@@ -67,6 +67,9 @@ const fn row(kind: u8, access: Access, length: Length) -> MessageRule {
 /// Type of `SetEncodings`.
 pub(super) const SET_ENCODINGS: u8 = 2;
 
+/// Type of `PointerEvent`.
+pub(super) const POINTER_EVENT: u8 = 5;
+
 /// Maximum number of encodings. Viewers send about twenty.
 const MAX_ENCODINGS: usize = 256;
 
@@ -97,8 +100,7 @@ pub(super) const MESSAGES: &[MessageRule] = &[
     row(3, Access::Watch, Length::Fixed(10)),
     // KeyEvent
     row(4, Access::Control, Length::Fixed(8)),
-    // PointerEvent
-    MessageRule { treatment: Treatment::FilterButtons, ..row(5, Access::Control, Length::Fixed(6)) },
+    MessageRule { treatment: Treatment::FilterButtons, ..row(POINTER_EVENT, Access::Control, Length::Fixed(6)) },
     // ClientCutText, and with a negative number its extended form
     row(6, Access::Control, Length::Counted { head: 8, count: Count::Signed(4), item: 1, max: MAX_CUT_TEXT }),
     // EnableContinuousUpdates

@@ -12,7 +12,7 @@ mod messages;
 mod parser;
 mod server_message;
 
-use messages::{DESKTOP_NAME, DESKTOP_SIZE, SET_ENCODINGS, rule};
+use messages::{DESKTOP_NAME, DESKTOP_SIZE, POINTER_EVENT, SET_ENCODINGS, rule};
 
 pub use input::{Pointer, PointerAct, PointerButton, PointerEvent, key_of_symbol};
 pub use messages::Access;
@@ -140,7 +140,7 @@ fn decode(kind: u8, message: &[u8]) -> Result<ViewerMessage, RfbError> {
             let symbol = u32::from_be_bytes([byte(4), byte(5), byte(6), byte(7)]);
             ViewerMessage::Key { is_down: byte(1) != 0, symbol }
         }
-        5 => ViewerMessage::Pointer { buttons: byte(1), x: short(2), y: short(4) },
+        POINTER_EVENT => ViewerMessage::Pointer { buttons: byte(1), x: short(2), y: short(4) },
         _ => ViewerMessage::Other,
     })
 }

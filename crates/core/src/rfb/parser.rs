@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::rfb::messages::{self, Access, MessageRule, Treatment, rule};
+use crate::rfb::messages::{self, Access, MessageRule, POINTER_EVENT, Treatment, rule};
 
 /// Reason to end the connection of a viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -80,6 +80,8 @@ pub struct ViewerParser {
     phase: Phase,
     /// Beginning of a message whose rest has not arrived.
     pending: Vec<u8>,
+    /// Point of the pointer, as the message has it, while a button is pressed.
+    pressed_at: Option<[u8; 4]>,
 }
 
 impl ViewerParser {
@@ -95,7 +97,7 @@ impl ViewerParser {
     }
 
     const fn with_buttons(access: Access, has_middle_button: bool) -> Self {
-        Self { access, has_middle_button, phase: Phase::Version, pending: Vec::new() }
+        Self { access, has_middle_button, phase: Phase::Version, pending: Vec::new(), pressed_at: None }
     }
 
     /// Reads bytes of the viewer, and appends those that the screen gets to `passed`.
@@ -104,10 +106,11 @@ impl ViewerParser {
     ///
     /// Returns the reason to end the connection. The bytes in front of the error are in `passed`.
     pub fn read(&mut self, bytes: &[u8], passed: &mut Vec<u8>) -> Result<(), RfbError> {
-        self.pending.extend_from_slice(bytes);
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.extend_from_slice(bytes);
         let mut start = 0;
         let result = loop {
-            let rest = self.pending.get(start..).unwrap_or_default();
+            let rest = pending.get(start..).unwrap_or_default();
             match self.next_part(rest, passed) {
                 Ok(Some((length, phase))) => {
                     start += length;
@@ -117,12 +120,21 @@ impl ViewerParser {
                 Err(error) => break Err(error),
             }
         };
-        self.pending.drain(..start);
+        pending.drain(..start);
+        self.pending = pending;
         result
     }
 
+    /// Returns the `PointerEvent` that releases the buttons which the viewer has pressed, at the point where its pointer is; `None` if it
+    /// has pressed none. Some displays do not release them when the viewer leaves.
+    #[must_use]
+    pub fn release(&self) -> Option<[u8; 6]> {
+        let [x1, x2, y1, y2] = self.pressed_at?;
+        Some([POINTER_EVENT, 0, x1, x2, y1, y2])
+    }
+
     /// Reads the next message or part of the handshake. Returns its length and the phase after it, or `None` if more bytes are needed.
-    fn next_part(&self, bytes: &[u8], passed: &mut Vec<u8>) -> Result<Option<(usize, Phase)>, RfbError> {
+    fn next_part(&mut self, bytes: &[u8], passed: &mut Vec<u8>) -> Result<Option<(usize, Phase)>, RfbError> {
         let Some(first) = bytes.first().copied() else { return Ok(None) };
         match self.phase {
             Phase::Version => {
@@ -151,13 +163,15 @@ impl ViewerParser {
     }
 
     /// Appends a whole message, or what the access contains of it.
-    fn pass(&self, rule: MessageRule, message: &[u8], passed: &mut Vec<u8>) {
+    fn pass(&mut self, rule: MessageRule, message: &[u8], passed: &mut Vec<u8>) {
         match (rule.treatment, message) {
             _ if self.access < rule.access => {}
             (Treatment::FilterEncodings, _) => passed.extend(messages::filter_encodings(message, self.access)),
-            (Treatment::FilterButtons, [kind, buttons, point @ ..]) if !self.has_middle_button => {
-                passed.extend([*kind, *buttons & !MIDDLE_BUTTON]);
+            (Treatment::FilterButtons, [kind, buttons, point @ ..]) => {
+                let buttons = if self.has_middle_button { *buttons } else { *buttons & !MIDDLE_BUTTON };
+                passed.extend([*kind, buttons]);
                 passed.extend_from_slice(point);
+                self.pressed_at = point.first_chunk().copied().filter(|_| buttons != 0);
             }
             (Treatment::Pass | Treatment::FilterButtons, _) => passed.extend_from_slice(message),
         }

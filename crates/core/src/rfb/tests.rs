@@ -62,6 +62,25 @@ fn display_gets_no_middle_button() {
 }
 
 #[test]
+fn pressed_buttons_are_released_where_the_pointer_is() {
+    let mut parser = ViewerParser::new(Access::Control);
+    let mut released_after = |bytes: &[u8]| {
+        parser.read(bytes, &mut Vec::new()).expect("known messages");
+        parser.release()
+    };
+    assert_eq!(released_after(HANDSHAKE), None);
+    assert_eq!(released_after(&[5, 1, 0, 9, 1, 8]), Some([5, 0, 0, 9, 1, 8]));
+    assert_eq!(released_after(&[5, 4, 0, 7]), Some([5, 0, 0, 9, 1, 8]), "a part of a message is none");
+    assert_eq!(released_after(&[0, 6]), Some([5, 0, 0, 7, 0, 6]));
+    assert_eq!(released_after(&key()), Some([5, 0, 0, 7, 0, 6]));
+    assert_eq!(released_after(&[5, 0, 0, 1, 0, 1]), None);
+    assert_eq!(released_after(&[5, 2, 0, 1, 0, 1]), None, "a display gets no middle button");
+    let mut watching = ViewerParser::new(Access::Watch);
+    watching.read(&[HANDSHAKE, &[5, 1, 0, 9, 1, 8]].concat(), &mut Vec::new()).expect("known messages");
+    assert_eq!(watching.release(), None);
+}
+
+#[test]
 fn every_viewer_may_ask_for_the_screen() {
     let format = [&[0, 0, 0, 0][..], &[7; 16]].concat();
     let fence = [&[248, 0, 0, 0, 0x80, 0, 0, 1, 2][..], &[9, 9]].concat();

@@ -7,6 +7,8 @@
 //! RUNTIME/s/NAME.x/               files of the host relay, which no program in the sandbox sees
 //! RUNTIME/k/KEY/{home,tmp,cwd}    HOME, TMPDIR and working directory of the session's processes
 //! RUNTIME/k/KEY.lock              held by the process that uses the session; removed with the session
+//! RUNTIME/server.lock             held by the server whose Chromium and display are in RUNTIME/b and RUNTIME/d
+//! RUNTIME/b/browser/              HOME, temporary files and maybe the profile of a server's Chromium
 //! RUNTIME/e/                      sessions of the egress guard's addresses, see `session_addresses`
 //! RUNTIME/d/NAME/                 cookie and socket of a display, in a folder whose name cannot be guessed
 //! RUNTIME/i/N/, N.lock            a runtime folder of its own for each `mcp --browser`, and the lock that it holds
@@ -164,6 +166,19 @@ impl Paths {
         self.runtime.join("e")
     }
 
+    /// Takes the runtime folder for a server with a browser of its own, whose folders no other one may use.
+    ///
+    /// # Errors
+    ///
+    /// If another server has the folder, or the lock cannot be taken.
+    pub fn lock_for_server(&self) -> Result<ServerLock, PathError> {
+        let failed = |source| PathError::Io { path: self.runtime.clone(), source };
+        match FileLock::try_take(&self.runtime.join("server.lock")).map_err(failed)? {
+            Some(lock) => Ok(ServerLock { _lock: lock }),
+            None => Err(PathError::InUse(self.runtime.clone())),
+        }
+    }
+
     /// Returns the private folder of a browser that this process starts.
     #[must_use]
     pub fn browser(&self) -> PathBuf {
@@ -215,6 +230,14 @@ fn default_runtime() -> PathBuf {
 
 fn absolute(path: &Path) -> Result<PathBuf, PathError> {
     std::path::absolute(path).map_err(|source| PathError::Io { path: path.to_owned(), source })
+}
+
+/// Runtime folder of a server with a browser of its own. The system frees it however the server ends, because the programs that the server
+/// starts have no copy of the lock.
+#[derive(Debug)]
+pub struct ServerLock {
+    /// Keeps others out for the life of the server.
+    _lock: FileLock,
 }
 
 /// The files and folders of one session.

@@ -44,6 +44,9 @@ pub enum PathError {
         /// Maximum length of its path, in bytes.
         limit: usize,
     },
+    /// Another server has the folder.
+    #[error("another server uses `{}`; give each one its own with --runtime-dir", .0.display())]
+    InUse(PathBuf),
     /// Other processes have all folders of their own.
     #[error("{limit} servers use the folder `{}`; end some, or choose another runtime folder with --runtime-dir", path.display())]
     InstancesInUse {

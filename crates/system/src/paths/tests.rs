@@ -108,6 +108,19 @@ fn each_profile_has_its_own_action_policy() {
 }
 
 #[test]
+fn runtime_folder_is_of_one_server_at_a_time() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let open = |profile| Paths::open(&settings(dir.path()), profile).expect("opened");
+    let held = open(Profile::Tool).lock_for_server().expect("free");
+    let other = open(Profile::Strict);
+    let error = other.lock_for_server().expect_err("in use").to_string();
+    let folder = other.runtime().display();
+    assert_eq!(error, format!("another server uses `{folder}`; give each one its own with --runtime-dir"));
+    drop(held);
+    assert!(other.lock_for_server().is_ok(), "control");
+}
+
+#[test]
 fn each_process_has_a_folder_that_ends_with_it() {
     let dir = tempfile::tempdir().expect("a folder");
     let settings = settings(dir.path());

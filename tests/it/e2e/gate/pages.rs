@@ -97,6 +97,8 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "permissions" => html(include_str!("../../../e2e/pages/gate/permissions.html")),
         "tabs" => html(include_str!("../../../e2e/pages/gate/tabs.html")),
         "noise" => html(include_str!("../../../e2e/pages/gate/noise.html")),
+        "ends" => html(include_str!("../../../e2e/pages/gate/ends.html")),
+        "held" => html(include_str!("../../../e2e/pages/gate/held.html")),
         "size" => html(include_str!("../../../e2e/pages/gate/size.html")),
         "wander" => html(include_str!("../../../e2e/pages/gate/wander.html")),
         "saved" => html(include_str!("../../../e2e/pages/gate/saved.html")),

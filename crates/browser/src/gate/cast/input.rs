@@ -1,7 +1,8 @@
 //! Input of a viewer: pointer and keys that reach the page as those of a person.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use browser_shell_core::gate::{KeyEvent, MouseEvent};
 use browser_shell_core::keyboard::Key;
@@ -15,10 +16,14 @@ use crate::gate::session::GateSession;
 use browser_shell_cdp::protocol::input::{
     DispatchKeyEvent, DispatchMouseEvent, KeyEventType, MouseButton, MouseEventType,
 };
+use browser_shell_cdp::protocol::target::DetachFromTarget;
 use browser_shell_cdp::protocol::{CdpCommand, DebugSessionId};
 
 /// Maximum number of inputs that wait for the page.
 pub(super) const MAX_INPUT: usize = 256;
+
+/// Timeout for a page to take the releases of everything that a viewer has pressed.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Modifiers with which a key types no text: Alt, Control and Meta.
 const NO_TEXT: u32 = 1 | 2 | 4;
@@ -48,28 +53,86 @@ pub(super) struct InputTarget {
     pub(super) session: Arc<GateSession>,
     /// Debugging session of the viewer on the page.
     pub(super) debugging_session: DebugSessionId,
+    /// True if input was lost, which may be the release of a key.
+    pub(super) has_lost: Arc<AtomicBool>,
 }
 
-/// Gives a page the input of a viewer, one after the other, until the viewer sees another page.
+/// Gives a page the input of a viewer, one after the other, until the viewer sees another page. Then no key and no button stays pressed, and
+/// the debugging session ends.
 pub(super) async fn run(target: InputTarget, mut inputs: mpsc::Receiver<ViewerInput>) {
     let start = Instant::now();
-    let mut pointer = Pointer::default();
-    let mut modifiers = 0;
+    let mut held = HeldInput::default();
     while let Some(input) = inputs.recv().await {
+        // What a viewer that is gone has sent is for a page that did not take it in time.
+        if inputs.is_closed() {
+            break;
+        }
+        held.take(&target, start, input).await;
+        if inputs.is_empty() && target.has_lost.swap(false, Ordering::Relaxed) && !held.release(&target, start).await {
+            target.has_lost.store(true, Ordering::Relaxed);
+        }
+    }
+    held.release(&target, start).await;
+    target.browser.connection.notify(None, &DetachFromTarget { session_id: &target.debugging_session });
+}
+
+/// Keys and buttons that a viewer has pressed.
+#[derive(Debug, Default)]
+struct HeldInput {
+    pointer: Pointer,
+    /// Last point of the pointer.
+    point: (f64, f64),
+    /// Bits of the buttons.
+    buttons: u8,
+    /// Symbols of the keys, in the order in which they were pressed.
+    symbols: Vec<u32>,
+    /// Bits of the modifiers.
+    modifiers: u32,
+}
+
+impl HeldInput {
+    async fn take(&mut self, target: &InputTarget, start: Instant, input: ViewerInput) {
         match input {
             ViewerInput::Pointer { buttons, point } => {
-                for event in pointer.events(start.elapsed(), buttons, point) {
-                    let event = mouse_event(&event, point, modifiers);
+                (self.buttons, self.point) = (buttons, point);
+                for event in self.pointer.events(start.elapsed(), buttons, point) {
+                    let event = mouse_event(&event, point, self.modifiers);
                     target.send(&event, is_paste_by_mouse(&event)).await;
                 }
             }
             ViewerInput::Key { is_down, symbol } => {
                 if let Some(key) = key_of_symbol(symbol) {
-                    let event = key_event(is_down, &key, &mut modifiers);
-                    target.send(&event, is_paste_by_key(&event)).await;
+                    self.note(is_down, symbol);
+                    let event = key_event(is_down, &key, &mut self.modifiers);
+                    // A key pastes when it is pressed, and must not stay pressed because another session has copied something.
+                    target.send(&event, is_down && is_paste_by_key(&event)).await;
                 }
             }
         }
+    }
+
+    /// Releases everything that is pressed. Returns false if the page did not take all of it in time.
+    async fn release(&mut self, target: &InputTarget, start: Instant) -> bool {
+        let releases = async {
+            for input in self.releases() {
+                self.take(target, start, input).await;
+            }
+        };
+        tokio::time::timeout(RELEASE_TIMEOUT, releases).await.is_ok()
+    }
+
+    fn note(&mut self, is_down: bool, symbol: u32) {
+        self.symbols.retain(|held| *held != symbol);
+        if is_down && self.symbols.len() < MAX_INPUT {
+            self.symbols.push(symbol);
+        }
+    }
+
+    /// Returns the input that releases it: the keys from the last one on, and the buttons.
+    fn releases(&self) -> Vec<ViewerInput> {
+        let keys = self.symbols.iter().rev().map(|symbol| ViewerInput::Key { is_down: false, symbol: *symbol });
+        let buttons = (self.buttons != 0).then_some(ViewerInput::Pointer { buttons: 0, point: self.point });
+        keys.chain(buttons).collect()
     }
 }
 
@@ -99,7 +162,7 @@ fn mouse_event(event: &PointerEvent, point: (f64, f64), modifiers: u32) -> Dispa
     }
 }
 
-/// Returns true if a pointer's event pastes, or cannot be read.
+/// Returns true if a pointer's event pastes, or cannot be read. Chromium pastes a selection when the middle button is released.
 fn is_paste_by_mouse(event: &DispatchMouseEvent) -> bool {
     as_of_client(event).is_none_or(|event: MouseEvent| event.has_middle_button())
 }
@@ -154,7 +217,6 @@ impl InputTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn keys_type_text_unless_a_modifier_is_pressed() {
@@ -169,6 +231,18 @@ mod tests {
         assert_eq!(event(true, 0xffe3), (KeyEventType::RawKeyDown, String::new(), 2));
         assert_eq!(event(true, 0x76), (KeyEventType::RawKeyDown, String::new(), 2));
         assert_eq!(event(false, 0xffe3), (KeyEventType::KeyUp, String::new(), 0));
+    }
+
+    #[test]
+    fn what_a_viewer_holds_is_released() {
+        let mut held = HeldInput { buttons: 1, point: (3.0, 4.0), ..HeldInput::default() };
+        for (is_down, symbol) in [(true, 0xffe3), (true, 0x61), (true, 0x62), (false, 0x61), (true, 0x62)] {
+            held.note(is_down, symbol);
+        }
+        let up = |symbol| ViewerInput::Key { is_down: false, symbol };
+        let buttons = ViewerInput::Pointer { buttons: 0, point: (3.0, 4.0) };
+        assert_eq!(held.releases(), [up(0x62), up(0xffe3), buttons]);
+        assert_eq!(HeldInput::default().releases(), []);
     }
 
     #[test]

@@ -4,12 +4,13 @@
 //! `docs/design/serve.md` explains why.
 //!
 //! Invariants: Chromium makes pictures of a page only while somebody watches it; at most one picture waits for a viewer; input
-//! pastes nothing that another session has copied.
+//! pastes nothing that another session has copied; nothing stays pressed whose release was lost.
 
 mod frames;
 mod input;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use browser_shell_core::auth::Subject;
@@ -74,7 +75,14 @@ pub struct PageCast {
     /// Debugging session of this viewer on the page.
     debugging_session: DebugSessionId,
     frames: Arc<Frames>,
-    input: Option<mpsc::Sender<ViewerInput>>,
+    input: Option<InputQueue>,
+}
+
+/// Queue of the input that a viewer gives its page.
+struct InputQueue {
+    sender: mpsc::Sender<ViewerInput>,
+    /// True if input was lost.
+    has_lost: Arc<AtomicBool>,
 }
 
 impl ControlGate {
@@ -102,13 +110,15 @@ impl ControlGate {
         let mut cast = PageCast { browser, page, session, debugging_session, frames, input: None };
         if access >= Access::Control {
             let (sender, receiver) = mpsc::channel(MAX_INPUT);
+            let has_lost = Arc::<AtomicBool>::default();
             let target = InputTarget {
                 browser: cast.browser.clone(),
                 session: cast.session.clone(),
                 debugging_session: cast.debugging_session.clone(),
+                has_lost: has_lost.clone(),
             };
             tokio::spawn(input::run(target, receiver));
-            cast.input = Some(sender);
+            cast.input = Some(InputQueue { sender, has_lost });
         }
         cast.start().await?;
         Ok(Some(cast))
@@ -177,11 +187,13 @@ impl PageCast {
         self.start().await
     }
 
-    /// Gives the page input of the viewer. If the page takes none, input beyond a limit is lost.
+    /// Gives the page input of the viewer. If the page takes none, input beyond a limit is lost, and everything that is pressed is released
+    /// once the page takes input again.
     pub fn send_input(&self, input: ViewerInput) {
-        if let Some(sender) = &self.input
+        if let Some(InputQueue { sender, has_lost }) = &self.input
             && sender.try_send(input).is_err()
         {
+            has_lost.store(true, Ordering::Relaxed);
             tracing::debug!("a page does not take the input of a viewer");
         }
     }
@@ -201,7 +213,12 @@ impl PageCast {
 impl Drop for PageCast {
     fn drop(&mut self) {
         self.browser.connection.remove_session(&self.debugging_session);
-        self.browser.connection.notify(None, &DetachFromTarget { session_id: &self.debugging_session });
+        if self.input.is_some() {
+            // What the viewer holds is released first, and the task that does so ends the debugging session.
+            self.browser.connection.notify(Some(&self.debugging_session), &StopScreencast {});
+        } else {
+            self.browser.connection.notify(None, &DetachFromTarget { session_id: &self.debugging_session });
+        }
     }
 }
 
