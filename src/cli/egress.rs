@@ -25,8 +25,8 @@ const MAX_THREADS: usize = 4;
 /// machine's loopback are as closed to pages as any other private address.
 ///
 /// `egress.mode` in the policy file says what the guard lets through: `public` (the default) any public host and the ranges in
-/// `open.allow_cidrs`; `allowlist` only what the allow lists of `open` name; `off` everything except this machine's own
-/// addresses. Deny lists apply in every mode. The guard reads the file for each connection, and refuses every connection while
+/// `open.allow_cidrs`; `allowlist` only what the allow lists of `open` name; `off` everything except loopback and
+/// 0.0.0.0/8. Deny lists apply in every mode. The guard reads the file for each connection, and refuses every connection while
 /// the file is invalid, and while a file that was there is missing.
 ///
 /// With --session-addresses the guard also listens on 127.0.1.1 and the following addresses, on the same port. Each is the proxy

@@ -113,7 +113,7 @@ impl ModeLog {
         match mode {
             Some(mode) if last == Some(mode) => {}
             Some(EgressMode::Off) => {
-                tracing::warn!("egress.mode is `off`: pages can reach every address except this machine's own");
+                tracing::warn!("egress.mode is `off`: pages can reach every address except loopback and 0.0.0.0/8");
             }
             Some(mode) => tracing::info!(mode = mode.as_str(), "guarding"),
             None => {}

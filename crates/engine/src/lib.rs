@@ -20,7 +20,7 @@ use crate::job::COMMIT_TIME;
 use browser_shell_browser::gate::{GateSession, SnapshotRequest};
 use browser_shell_core::action::{Action, Condition, PictureExtent};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::Verb;
+use browser_shell_core::element::{Act, Verb};
 
 pub use job::{Carried, Job, Outcome};
 
@@ -29,6 +29,7 @@ const CRASH_TIME: Duration = Duration::from_millis(200);
 
 /// Carries out an action. It ends early with a dialog, the end of its tab, the end of its time, and if the client cancels it.
 pub async fn carry_out(job: &Job<'_>) -> Carried {
+    job.gate.begin_input();
     let outcome = tokio::select! {
         biased;
         carried = perform(job) => return carried,
@@ -62,7 +63,7 @@ async fn perform(job: &Job<'_>) -> Carried {
         Action::ScrollTo(edge) => gate.scroll_to(*edge).await.into(),
         Action::Wait(condition) => wait::wait(job, condition).await.into(),
         Action::Count(selector) => page::count(job, selector).await.into(),
-        Action::Url => page::url(gate).into(),
+        Action::Url => page::url(job).await.into(),
         Action::Title => page::title(gate).await.into(),
         Action::Picture(PictureExtent::View) => page::picture_of_view(job).await,
         Action::Picture(PictureExtent::Page) => page::picture_of_page(job).await.into(),
@@ -97,12 +98,16 @@ async fn wait_for_crash(gate: &GateSession) {
 /// Returns the outcome of an action whose page opened a dialog, or began to load another page, before it ended. What was begun is done, but
 /// no further input follows.
 async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
+    let sent = job.gate.sent();
+    // The last part is sent, and its answer may wait for the dialog.
+    let parts = match job.action {
+        Action::Element { act, .. } => parts_of(act),
+        Action::Press(_, count) => *count as usize,
+        _ => 0,
+    };
     let is_cut = match job.action {
-        Action::Element { act, .. } => {
-            matches!(act.verb, Verb::Drag | Verb::Read(_) | Verb::Picture)
-                || (act.verb == Verb::Type && act.text.chars().nth(1).is_some())
-        }
-        Action::Press(_, count) => *count > 1,
+        Action::Element { act, .. } => matches!(act.verb, Verb::Read(_) | Verb::Picture) || sent < parts,
+        Action::Press(..) => sent < parts,
         // What was not seen yet is not known.
         Action::Wait(condition) => !matches!(condition, Condition::Time(_)),
         Action::Snapshot { .. } | Action::Count(_) | Action::Picture(_) | Action::Print => true,
@@ -110,7 +115,12 @@ async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
     };
     if is_cut {
         let what = if code == Code::DialogOpen { "opened a dialog" } else { "began to load another one" };
-        return Outcome::Failed(Decision::new(code, format!("the page {what} before the act was complete")));
+        let when = if parts > 1 && sent > 0 {
+            format!("after {sent} of {parts} keys, so that only the others are to be sent again")
+        } else {
+            "before the act was complete".to_owned()
+        };
+        return Outcome::Failed(Decision::new(code, format!("the page {what} {when}")));
     }
     Outcome::Done(match job.action {
         // A dialog while the page was loading.
@@ -124,4 +134,13 @@ async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
         Action::Wait(_) => json!({ "waited": true }),
         _ => json!({}),
     })
+}
+
+/// Returns how many parts the input of an act on an element has, as far as each is to be sent.
+fn parts_of(act: &Act) -> usize {
+    match act.verb {
+        Verb::Type => act.typed_text().chars().count(),
+        Verb::Fill | Verb::Click | Verb::DoubleClick | Verb::Check | Verb::Uncheck | Verb::Drag => 1,
+        _ => 0,
+    }
 }

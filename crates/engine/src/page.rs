@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::find::unknown;
-use crate::job::{Carried, INTERVAL, Job, Outcome};
+use crate::job::{COMMIT_TIME, Carried, INTERVAL, Job, Outcome};
 use crate::observed;
 use crate::tabs::no_tab;
 use browser_shell_browser::gate::{
@@ -117,9 +117,13 @@ pub(super) async fn count(job: &Job<'_>, selector: &str) -> Result<Value, Decisi
     }
 }
 
-/// Returns the URL of the page.
-pub(super) fn url(gate: &GateSession) -> Result<Value, Decision> {
-    gate.active_url().map(|url| json!({ "url": url })).ok_or_else(no_tab)
+/// Returns the URL of the page, and of the one that is about to be shown if it comes soon.
+pub(super) async fn url(job: &Job<'_>) -> Result<Value, Decision> {
+    let time = job.deadline.saturating_duration_since(Instant::now());
+    job.gate.wait_until_committed(COMMIT_TIME.min(time)).await;
+    let url = job.gate.active_url().ok_or_else(no_tab)?;
+    // A new tab whose page has not come yet.
+    Ok(json!({ "url": if url.is_empty() { "about:blank".to_owned() } else { url } }))
 }
 
 /// Returns the title of the page.

@@ -17,8 +17,8 @@ use crate::job::{INTERVAL, Job, Outcome};
 use crate::observed;
 use browser_shell_browser::gate::{ElementError, GateSession, Presence};
 
-/// Interval between two looks at PDFs, which are read as a whole each time.
-const PDF_INTERVAL: Duration = Duration::from_secs(1);
+/// Least interval between two looks at what is read as a whole each time: PDFs, and the names that a snapshot shows.
+const WHOLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Result of a look at the page.
 #[derive(Clone, Copy)]
@@ -41,20 +41,22 @@ pub(super) async fn wait(job: &Job<'_>, condition: &Condition) -> Outcome {
         return Outcome::Done(json!({ "waited": true }));
     }
     let until = job.answer_time();
-    let (mut last, mut next_pdf) = (None, Instant::now());
+    let (mut last, mut next_whole) = (None, Instant::now());
     loop {
         match tokio::time::timeout_at(until.into(), look_safely(job.gate, condition)).await {
             Ok(Ok(WaitResult::Found)) => return Outcome::Done(answer(job.gate, condition)),
             Ok(Ok(look)) => {
                 last = Some(look);
                 if let Condition::Text(text) = condition
-                    && Instant::now() >= next_pdf
+                    && Instant::now() >= next_whole
                 {
-                    let in_pdf = tokio::time::timeout_at(until.into(), job.gate.shows_text_in_pdf(text)).await;
-                    if matches!(in_pdf, Ok(Ok(true))) {
+                    let start = Instant::now();
+                    let is_in_whole = tokio::time::timeout_at(until.into(), is_in_whole(job.gate, text)).await;
+                    if matches!(is_in_whole, Ok(true)) {
                         return Outcome::Done(answer(job.gate, condition));
                     }
-                    next_pdf = Instant::now() + PDF_INTERVAL;
+                    // A large page takes long to read.
+                    next_whole = Instant::now() + WHOLE_INTERVAL.max(start.elapsed() * 4);
                 }
             }
             Ok(Err(decision)) => return Outcome::Failed(decision),
@@ -66,6 +68,15 @@ pub(super) async fn wait(job: &Job<'_>, condition: &Condition) -> Outcome {
             _ => tokio::time::sleep(INTERVAL).await,
         }
     }
+}
+
+/// Returns true if a PDF shows a text, or a snapshot does: the label of a button, what styles add, a word with a place to break.
+async fn is_in_whole(gate: &Arc<GateSession>, text: &str) -> bool {
+    if matches!(gate.shows_text_in_pdf(text).await, Ok(true)) {
+        return true;
+    }
+    let named = Condition::Element(format!("text={text}"));
+    !text.contains(">>") && matches!(look_safely(gate, &named).await, Ok(WaitResult::Found))
 }
 
 fn answer(gate: &GateSession, condition: &Condition) -> Value {

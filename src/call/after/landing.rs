@@ -95,8 +95,8 @@ fn pdf_url(call: &AnsweredCall) -> Option<String> {
 }
 
 async fn decide(call: &AnsweredCall, url: &str) -> Decision {
-    // Chromium's own pages for "nothing" and "did not load" contain nothing of any host.
-    if matches!(parse(url), Ok(PageUrl::Blank)) || url.starts_with("chrome-error://") {
+    // Chromium's own pages for "nothing" and "did not load" contain nothing of any host, and a new tab has no URL before its page comes.
+    if url.is_empty() || matches!(parse(url), Ok(PageUrl::Blank)) || url.starts_with("chrome-error://") {
         return Decision::new(Code::Allowed, "an empty page of the browser");
     }
     let services = &call.context.services;

@@ -183,7 +183,7 @@ fn guard_report(
     match (status, is_used) {
         (Status::Running(mode), Some(true)) if mode == EgressMode::Off.as_str() => Check::warned(
             GUARD,
-            format!("{mode}, on {address}; pages can connect to every address except this machine's own"),
+            format!("{mode}, on {address}; pages can connect to every address except loopback and 0.0.0.0/8"),
             "set egress.mode in the policy file to `public` or `allowlist`",
         ),
         (Status::Running(mode), Some(true)) => {

@@ -235,11 +235,18 @@ fn answer(stream: &TcpStream, log: &Mutex<Vec<Request>>, held: &HeldAnswers) -> 
                 body.len()
             )
         }
+        // An HTTP error without a page.
+        "/no-content" => write!(out, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
         // Answers when a second request of the same name has arrived: /meet?name
         "/meet" => {
             meet(query);
             page(out, "met")
         }
+        // A page that opens the next one in a tab.
+        "/later-tab" => page(
+            out,
+            "<!doctype html><title>Tab</title><button id=open onclick=\"window.open('/meet?later-tab')\">Open</button>",
+        ),
         // Accepts the request and never responds. Ends when the browser closes the connection.
         "/never" => {
             let mut rest = [0; 64];

@@ -44,6 +44,9 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Error of a navigation that another one has taken the place of.
 const ABORTED: &str = "net::ERR_ABORTED";
 
+/// Chromium's error for an HTTP error whose answer is empty.
+const EMPTY_ERROR: &str = "net::ERR_HTTP_RESPONSE_CODE_FAILURE";
+
 /// Number of times that a page is opened whose navigation another one ends.
 const ATTEMPTS: usize = 3;
 
@@ -150,6 +153,8 @@ impl GateSession {
             let answer = browser.connection.send_within(time, Some(&page.session), &Navigate::to(url)).await?;
             match answer.error_text {
                 None => break,
+                // An HTTP error without a page, for which the browser shows one of its own.
+                Some(error) if error == EMPTY_ERROR => break,
                 _ if answer.is_download => return Err(OpenError::NoPage),
                 Some(error) if error == ABORTED => {
                     // The page before has asked for another one meanwhile: this one is opened in its place.

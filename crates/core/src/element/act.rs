@@ -189,6 +189,12 @@ impl Act {
         }
     }
 
+    /// Returns the text that is typed, in which each line break is one key.
+    #[must_use]
+    pub fn typed_text(&self) -> String {
+        self.text.replace("\r\n", "\n").replace('\r', "\n")
+    }
+
     /// Returns the act of a command, or `None` if it acts on no element.
     #[must_use]
     pub fn from_command(command: &Command) -> Option<Self> {

@@ -80,7 +80,8 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
     }
     if act.verb == Verb::Select {
         if state.tag != "select" {
-            return refusal(Code::OptionUnknown, format!("a `{what}` has no options; click it to see its choices"));
+            let instead = if state.tag == "input" { "fill it, or click it" } else { "click it" };
+            return refusal(Code::OptionUnknown, format!("a `{what}` has no options; {instead} to see its choices"));
         }
         return act.options.iter().try_for_each(|wanted| match state.option(wanted) {
             Some(option) if option.is_disabled => {

@@ -108,7 +108,7 @@ impl Policy {
     fn egress_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.egress.mode == EgressMode::Off {
-            notes.push("egress.mode is `off`: pages can reach every address except this machine's own".to_owned());
+            notes.push("egress.mode is `off`: pages can reach every address except loopback and 0.0.0.0/8".to_owned());
         }
         let has_no_list = !self.has_allow_list();
         if self.egress.mode == EgressMode::Allowlist && has_no_list {

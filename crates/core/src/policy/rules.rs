@@ -115,7 +115,7 @@ pub enum EgressMode {
     Public,
     /// Hosts that match the rules of `open`.
     Allowlist,
-    /// Any address but this machine's own. The deny lists still apply.
+    /// Any address but loopback and 0.0.0.0/8. The deny lists still apply.
     Off,
 }
 

@@ -77,6 +77,15 @@ const ROLES: &[(&str, &str)] = &[
     ("image", "img"),
 ];
 
+/// Returns the role of ARIA for one of Chromium's own.
+#[must_use]
+pub fn aria_role(role: &str) -> Option<&'static str> {
+    ROLES.iter().find(|(known, _)| *known == role).map(|(_, role)| *role)
+}
+
+/// Types of fields of which a person enters the parts: the browser calls them invalid as long as nothing is entered.
+const TIMES: &[&str] = &["date", "datetime-local", "month", "time", "week"];
+
 /// Roles of elements that may be told from others by their color only.
 const COLORED: &[&str] = &[CLICKABLE, "button", "cell", "gridcell", "listitem", "option", "radio"];
 
@@ -131,7 +140,7 @@ impl Nodes<'_> {
     /// Returns the role of an element; `generic` if it has none.
     pub(super) fn role(&self, node: &CapturedNode) -> &str {
         let role = self.accessible(node).map(|accessible| accessible.role.as_str()).unwrap_or_default();
-        if let Some((_, role)) = ROLES.iter().find(|(known, _)| *known == role) {
+        if let Some(role) = aria_role(role) {
             return role;
         }
         let has_role =
@@ -485,9 +494,13 @@ impl Nodes<'_> {
         states
     }
 
-    /// Returns true if a person chooses something with the field: the browser calls it invalid only as long as nothing is chosen.
+    /// Returns true if a person chooses something with the field, or has entered no date or time yet: the browser calls it invalid only as long
+    /// as nothing is chosen.
     fn is_choice(&self, node: &CapturedNode) -> bool {
-        node.tag == "select" || (node.tag == "input" && CHOICES.contains(&self.input_type(node).as_str()))
+        let input_type = self.input_type(node);
+        let is_empty = node.value.as_deref().unwrap_or_default().is_empty();
+        let is_choice = CHOICES.contains(&input_type.as_str()) || (is_empty && TIMES.contains(&input_type.as_str()));
+        node.tag == "select" || (node.tag == "input" && is_choice)
     }
 
     /// Returns true if the browser does not check the field, because its page does.

@@ -32,6 +32,7 @@ use item::{Item, RoleAndName, cut_words, without_limits};
 pub use accessibility::Accessibility;
 pub use build::Part;
 pub use capture::{CaptureError, Document, PageListeners, STYLES};
+pub use describe::aria_role;
 pub use excerpts::Wanted;
 pub use item::{Line, NodeKey};
 pub use search::{CssMatches, Finder, FoundElement, Reach};

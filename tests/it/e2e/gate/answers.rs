@@ -1,10 +1,12 @@
 //! Answers say what happened: no failure for what the page took, no success for what it did not, and the doubt where that is not known.
 
 use std::path::Path;
+use std::thread;
 
 use serde_json::Value;
 
 use super::{
+    super::hosts::meet,
     acting::{Page, reference_in},
     browser::GateBrowser,
     env, own_policy, shop,
@@ -168,6 +170,131 @@ fn acts_on_kinds_of_libraries_reach_what_they_name() {
         page.ok(&["click", "#log"]);
         page.ok(&["wait", "--gone", "#veil"]);
         assert_eq!(page.ok(&["is", "visible", "#veil"])["visible"], false);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn act_that_a_dialog_ends_is_done_if_all_was_sent() {
+    Page::each_at("gate/ends", |page| {
+        let answer = || drop(page.ok(&["dialog", "accept"]));
+        let opens = |argv: &[&str], message: &str| {
+            assert_eq!(page.ok(argv)["dialog"]["message"], message, "{argv:?}");
+            answer();
+        };
+        opens(&["type", "#pin", "1234"], "pin 1234");
+        assert_eq!(page.ok(&["get", "value", "#pin"])["value"], "1234");
+        opens(&["drag", "#moved", "#day"], "Move it?");
+        page.assert_log("moved");
+        // What was not sent is no act.
+        page.ok(&["fill", "#pin", ""]);
+        page.refused(&["type", "#pin", "12345"], "dialog-open", &["after 4 of 5 keys"]);
+        answer();
+        for act in ["fill", "type"] {
+            page.ok(&["focus", "#first"]);
+            page.refused(&[act, "#next", "x"], "dialog-open", &["before the act was complete"]);
+            answer();
+            assert_eq!(page.ok(&["get", "value", "#next"])["value"], "");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn pages_hear_of_an_act_as_of_a_persons() {
+    Page::each_at("gate/ends", |page| {
+        page.ok(&["fill", "#tag", "red"]);
+        page.ok(&["click", "#other"]);
+        page.assert_log("nothing red other");
+        page.ok(&["fill", "#tag", "blue"]);
+        page.ok(&["type", "#tag", "s"]);
+        page.ok(&["click", "#other"]);
+        page.assert_log("nothing red other blue blues other");
+        page.ok(&["select", "#teams", "A", "C"]);
+        assert_eq!(page.ok(&["get", "value", "#teams"])["value"], "a\nc");
+        let seen = page.call(&["snapshot", "-i"]).ok().page();
+        let when = seen.lines().find(|line| line.contains("\"When\""));
+        assert!(when.is_some_and(|line| !line.contains("[invalid")), "nothing is entered yet: {seen}");
+        let named = ["textbox \"When\"", "requested format. Three capitals"];
+        page.refused(&["click", "#book"], "no-effect", &named);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn texts_of_controls_mean_the_controls() {
+    Page::each_at("gate/ends", |page| {
+        page.ok(&["click", "text=Mail address"]);
+        page.assert_log("nothing mail");
+        assert_eq!(page.ok(&["is", "checked", "text=Pro"])["checked"], true);
+        page.ok(&["check", "text=Hobby"]);
+        assert_eq!(page.ok(&["is", "checked", "text=Hobby"])["checked"], true);
+        assert_eq!(page.ok(&["is", "checked", "text=Pro"])["checked"], false);
+        page.ok(&["click", "text=Airplane"]);
+        assert_eq!(page.ok(&["is", "checked", "#plane"])["checked"], false);
+        page.ok(&["check", "text=Airplane"]);
+        assert_eq!(page.ok(&["is", "checked", "#plane"])["checked"], true);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn http_error_without_a_page_is_opened_and_told() {
+    Page::each_at(PATH, |page| {
+        let url = shop("no-content");
+        let opened = page.ok(&["open", &url]);
+        assert_eq!((&opened["url"], &opened["status"]), (&Value::from(url), &Value::from(404)), "{opened}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn url_of_a_tab_that_is_loading_is_no_refusal() {
+    Page::each_at(PATH, |page| {
+        page.ok(&["open", &shop("later-tab")]);
+        page.ok(&["click", "#open"]);
+        let later = shop("meet?later-tab");
+        let first = thread::scope(|scope| {
+            let first = scope.spawn(|| page.ok(&["get", "url"])["url"].clone());
+            meet("later-tab");
+            first.join().expect("a URL")
+        });
+        assert!(first == "about:blank" || first == later.as_str(), "{first}");
+        page.ok(&["wait", "--text", "met"]);
+        assert_eq!(page.ok(&["get", "url"])["url"], later, "the tab is still there");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn waits_see_the_texts_that_a_snapshot_shows() {
+    Page::each_at("gate/ends", |page| {
+        for text in ["Bestellung", "Code: 12", "Go now", "Three"] {
+            page.ok(&["wait", "--text", text]);
+        }
+        page.waits_in_vain(&["wait", "--text", "Nobody sees it"], "element-not-found");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn elements_are_scrolled_out_from_under_bars_of_every_kind() {
+    Page::each_at("gate/ends", |page| {
+        page.ok(&["click", "#four"]);
+        page.assert_log("nothing four");
+        // Behind a bar beside the box that scrolls.
+        page.ok(&["scroll", "-s", "#app main", "down", "360"]);
+        page.ok(&["click", "#below"]);
+        page.assert_log("nothing four below");
+        // In a frame that reaches behind the bar of the page around it.
+        let framed = page.reference("button", "Framed");
+        let top = |reference: &str| page.ok(&["get", "box", reference])["box"]["y"].as_f64().unwrap();
+        page.ok(&["scroll", "#tall"]);
+        let away = format!("{:.0}", page.ok(&["get", "box", "#tall"])["box"]["y"].as_f64().unwrap() + 270.0);
+        page.ok(&["scroll", if away.starts_with('-') { "up" } else { "down" }, away.trim_start_matches('-')]);
+        assert!(top("#tall") < -200.0, "control: it is behind the bar");
+        page.ok(&["click", &framed]);
+        page.assert_log("framed");
     });
 }
 

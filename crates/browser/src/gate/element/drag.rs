@@ -106,6 +106,7 @@ impl ElementHandle {
         self.button_at(MouseEventType::MousePressed, from, 1).await?;
         let at = self.move_to(from, act, other, watch.as_ref()).await?;
         button.is_down = false;
+        self.gate.note_sent();
         self.button_at(MouseEventType::MouseReleased, at, 1).await?;
         let Some(watch) = watch else { return Ok(()) };
         if watch.events().await.is_some_and(DragEvents::is_unfinished) {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use browser_shell_core::element::{NamedElement, Reference, Verb};
 use browser_shell_core::selector::SelectorChain;
+use browser_shell_core::snapshot::aria_role;
 use futures::future::join_all;
 use serde_json::Value;
 
@@ -199,6 +200,9 @@ impl GateSession {
         let own = tree.nodes.into_iter().next().unwrap_or_default();
         let text = |value: Option<AxValue>| value.and_then(AxValue::into_text).unwrap_or_default();
         let (mut role, mut name) = (text(own.role), text(own.name));
+        if let Some(known) = aria_role(&role) {
+            known.clone_into(&mut role);
+        }
         let secrets = self.secret_literals();
         if matches!(role.as_str(), "" | "none" | "generic") {
             let node = Some(address.node);

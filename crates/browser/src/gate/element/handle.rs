@@ -12,6 +12,7 @@ use crate::gate::element::kept::{BOX_ROLES, with_kept};
 use crate::gate::element::located::{ElementError, Located, owner_of};
 use crate::gate::element::script::{
     CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, SEEN, STATE_AFTER_ACT, STATE_OF, UNCOVER,
+    uncover_frame,
 };
 use crate::gate::page::{Page, World};
 use crate::gate::session::{GateSession, NodeAddress};
@@ -192,7 +193,24 @@ impl ElementHandle {
         if state.is_covered && self.element.call::<bool>(&with_kept(UNCOVER), &[]).await? {
             state = self.state_for(true).await?;
         }
-        self.view_of(state).await
+        let is_covered = state.is_covered;
+        let view = self.view_of(state).await?;
+        if !is_covered && view.cover.is_some() && self.uncover_frames(view.state.point).await? {
+            return self.view_of(self.state_for(true).await?).await;
+        }
+        Ok(view)
+    }
+
+    /// Scrolls a point of the element out from under a bar of the documents around its frame. Returns false if no such bar covers it.
+    async fn uncover_frames(&self, [mut x, mut y]: [f64; 2]) -> Result<bool, ElementError> {
+        for frame in self.frames.iter().rev() {
+            let inside = [Value::from(x), Value::from(y)];
+            if frame.call::<bool>(&uncover_frame(), &inside).await? {
+                return Ok(true);
+            }
+            (x, y, _) = frame.call::<(f64, f64, bool)>(&with_kept(FRAME_POINT), &inside).await?;
+        }
+        Ok(false)
     }
 
     /// Returns the element as a person would see it now.

@@ -110,8 +110,10 @@ impl InputSender<'_> {
     }
 
     /// Types a text key by key into what has the focus. What no keyboard has is entered as an input method does.
-    async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
-        for character in text.replace("\r\n", "\n").replace('\r', "\n").chars() {
+    async fn type_keys(&self, text: &str, gate: &GateSession) -> Result<(), ElementError> {
+        for character in text.chars() {
+            // The page may answer the last one with a dialog, and then nobody gets an answer to it.
+            gate.note_sent();
             match Key::typing(character) {
                 Some(key) => self.press(&Chord { modifiers: Vec::new(), key }).await?,
                 None => self.send(&InsertText { text: character.encode_utf8(&mut [0; 4]) }).await?,
@@ -216,6 +218,7 @@ impl ElementHandle {
         for count in 1..=times {
             let [down, up] = [MouseEventType::MousePressed, MouseEventType::MouseReleased]
                 .map(|kind| button_event(kind, press.button, point, count, bits));
+            self.gate.note_sent();
             if press.hold.is_zero() {
                 // Chromium handles one after the other. A dialog that the first opens must not keep the second from being sent.
                 let (pressed, released) = tokio::join!(biased; tab.mouse(&down), tab.mouse(&up));
@@ -232,7 +235,7 @@ impl ElementHandle {
 
     /// Types a text key by key into what has the focus.
     pub(super) async fn type_keys(&self, text: &str) -> Result<(), ElementError> {
-        self.tab().type_keys(text).await
+        self.tab().type_keys(text, &self.gate).await
     }
 
     /// Presses keys that every keyboard has.
@@ -245,6 +248,7 @@ impl ElementHandle {
 
     /// Replaces what is selected by a text.
     pub(super) async fn replace_selection(&self, text: &str) -> Result<(), ElementError> {
+        self.gate.note_sent();
         if !text.is_empty() {
             return self.input(&InsertText { text }).await;
         }
@@ -362,6 +366,7 @@ impl GateSession {
         let may_send = matches!(chord.key.key.as_str(), "Enter" | " ");
         let watched = if may_send { self.watch_forms().await.ok() } else { None };
         for _ in 0..count {
+            self.note_sent();
             InputSender { browser: &browser, page: &page }.press(chord).await?;
         }
         let refused = match &watched {

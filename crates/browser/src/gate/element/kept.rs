@@ -35,8 +35,8 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(search);
         return element;
     }};
-    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, focusOn, isPressedInto }};
-    const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, endEdit, focusOn, isPressedInto }};
+    const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver }};
     return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
@@ -44,7 +44,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, trees, find, possibleTaker, takers, isUnseen } = \
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -270,19 +270,25 @@ const HELPERS: &str = "
     const isOwnPress = (element, hit) => {
         if (inFrontOf(element, hit) !== null) return false;
         const other = hit && isWithin(hit, element) ? otherAt(element, hit) : hit && otherAt(labelAt(element, hit), hit);
-        if (!other || other === element) return true;
+        if (!other || other === element || isOwnField(element, hit)) return true;
         if (element.localName === 'label' || !isWithin(hit, element)) return false;
         // A box with the one of HTML in it is one box.
         if (isBoxOf(element)) return isBoxOf(other) && sizeOf(other) * 2 >= sizeOf(element);
         return element.matches(CONTROLS) ? sizeOf(other) * 2 >= sizeOf(element) : !isOff(other);
     };
     const labelAt = (element, hit) => [...element.labels ?? []].find(label => isWithin(hit, label)) ?? hit;
+    const isOwnField = (element, hit) => {
+        const own = element.closest('label')?.control;
+        return !!own && isWithin(hit, own);
+    };
     const inFrontOf = (element, hit) => {
         if (!hit) return document.documentElement;
         if (isWithin(hit, element)) return null;
         const control = element.closest(CONTROLS);
         if (control && isWithin(hit, control)) return null;
         for (const label of element.labels ?? []) if (isWithin(hit, label)) return null;
+        // A label that stands in its field.
+        if (isOwnField(element, hit)) return null;
         // What lets the pointer through is on what takes it there: a text on what is around it, as a line of an editor, and a part of a
         // drawing on what is in its group.
         const isInside = !control && isWithin(element, hit) && ![document.body, document.documentElement].includes(hit);
@@ -359,6 +365,24 @@ const HELPERS: &str = "
         return !plain.includes(cursorOf(hit)) && cursorOf(hit) !== (around ? cursorOf(around) : 'auto');
     };
     const coverOf = (element, point) => inFrontOf(element, hitOf(element, point));
+    const opens = '[role=listbox], [role=menu], [role=dialog], dialog, [popover]';
+    // A bar in front of a point that stays in place while the page, or the box around the element, scrolls; and whether it is aside.
+    const barOver = (element, point) => {
+        let scrolled = parentOf(element);
+        while (scrolled && !(/auto|scroll/.test(getComputedStyle(scrolled).overflow) && scrolled.scrollHeight > scrolled.clientHeight)) scrolled = parentOf(scrolled);
+        const edge = scrolled?.getBoundingClientRect();
+        for (let node = coverOf(element, point); node && !isWithin(element, node); node = parentOf(node)) {
+            const { position, left, right } = getComputedStyle(node);
+            const { width, height } = node.getBoundingClientRect();
+            const isOutside = !!scrolled && !isWithin(node, scrolled) && !node.matches(opens)
+                && (width >= edge.width * 0.9 || height >= edge.height * 0.9);
+            const isInPlace = ['fixed', 'sticky'].includes(position) || isOutside;
+            if (!isInPlace || (height >= innerHeight / 2 && width >= innerWidth / 2)) continue;
+            const isAtSide = position === 'sticky' && (left !== 'auto' || right !== 'auto');
+            return { isAside: isAtSide || height >= innerHeight / 2 };
+        }
+        return null;
+    };
     // Other elements that take the pointer for a box: its labels, and what its page draws for one that cannot be seen; the thumb of a slider
     // that cannot be seen.
     const standInsOf = element => {
@@ -559,13 +583,29 @@ const FORMS: &str = "
         const isAsked = forms.isAsked || fields.some(field => field.matches(':focus'));
         return isAsked && fields.length > 0 && !forms.isSent && !forms.begins.some(event => event.defaultPrevented);
     };
-    const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(field => field.validationMessage ?? '') : [];
+    // As the browser's own bubble: with the title, which says what the pattern means.
+    const messageOf = field => [field.validationMessage, field.validity?.patternMismatch ? field.title : ''].filter(Boolean).join(' ');
+    const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(messageOf) : [];
     const refusedField = index => [...new Set(forms.fields)][index];
 ";
 
 /// Functions that see what a page does with a text that is entered: `watchEntry` begins with it, and `taken` returns it.
 const ENTRY: &str = "
     let entry = null;
+    // The browser tells the end of an edit when a field loses the focus. A page that has heard of it already hears it once only.
+    const ended = new WeakMap();
+    const endEdit = element => {
+        element.dispatchEvent(new Event('change', { bubbles: true }));
+        ended.set(element, element.value);
+    };
+    for (const kind of ['beforeinput', 'input', 'change']) {
+        addEventListener(kind, event => {
+            const field = event.isTrusted ? event.composedPath()[0] : null;
+            if (!field || !ended.has(field)) return;
+            if (kind === 'change' && ended.get(field) === field.value) event.stopImmediatePropagation();
+            ended.delete(field);
+        }, { capture: true });
+    }
     for (const kind of ['keydown', 'beforeinput', 'input']) {
         addEventListener(kind, event => { if (entry && event.isTrusted && entry.events.length < 200) entry.events.push(event); }, { capture: true });
     }

@@ -57,10 +57,11 @@ impl ElementHandle {
                     "all" => self.press_keys("End").await?,
                     _ => {}
                 }
-                self.type_keys(&act.text).await?;
+                self.type_keys(&act.typed_text()).await?;
             }
             Verb::Check | Verb::Uncheck if view.state.is_checked == Some(act.verb == Verb::Check) => {}
             Verb::Check | Verb::Uncheck if !view.state.is_visible && !view.state.has_stand_in => {
+                self.gate.note_sent();
                 element.call::<()>(CLICK, &[]).await?;
             }
             Verb::Click | Verb::Check | Verb::Uncheck => {
@@ -171,6 +172,7 @@ impl ElementHandle {
         };
         let refused = || Decision::new(Code::NoEffect, format.hint(&view.state));
         let value = format.normalize(&act.text).ok_or_else(refused)?;
+        self.gate.note_sent();
         Ok(self.element.call::<()>(SET_VALUE, &[value.into()]).await?)
     }
 }

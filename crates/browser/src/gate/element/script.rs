@@ -50,14 +50,33 @@ pub(super) const COVER: &str = "function () { return coverOf(this, aimAt(this).p
 
 /// Scrolls an element out from under a bar that stays in place while the page scrolls. Returns false if no such bar covers it.
 pub(super) const UNCOVER: &str = "function () {
-    let isBar = false;
-    for (let node = coverOf(this, aimAt(this).point); node && !isBar && !isWithin(this, node); node = parentOf(node)) {
-        const { width, height } = node.getBoundingClientRect();
-        isBar = ['fixed', 'sticky'].includes(getComputedStyle(node).position) && (height < innerHeight / 2 || width < innerWidth / 2);
-    }
-    if (isBar) this.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
-    return isBar;
+    const bar = barOver(this, aimAt(this).point);
+    if (!bar) return false;
+    const before = boxOf(this);
+    const inline = bar.isAside ? 'center' : 'nearest';
+    this.scrollIntoView({ block: 'center', inline, behavior: 'instant' });
+    const after = boxOf(this);
+    return before.left !== after.left || before.top !== after.top;
 }";
+
+/// Scrolls a point of a frame's document out from under a bar of the document around it. Returns false if no such bar covers it.
+pub(super) fn uncover_frame() -> String {
+    with_kept(&format!(
+        "function (x, y) {{
+    const pointOfTab = {FRAME_POINT};
+    const [left, top] = pointOfTab.call(this, x, y);
+    const bar = barOver(this, [left, top]);
+    if (!bar) return false;
+    const by = bar.isAside ? {{ left: left - innerWidth / 2 }} : {{ top: top - innerHeight / 2 }};
+    for (let box = parentOf(this); box; box = parentOf(box)) {{
+        const before = [box.scrollLeft, box.scrollTop];
+        box.scrollBy({{ ...by, behavior: 'instant' }});
+        if (box.scrollLeft !== before[0] || box.scrollTop !== before[1]) return true;
+    }}
+    return false;
+}}"
+    ))
+}
 
 /// Returns where a point of a frame's document is in the document of its element, and whether something else is in front of it.
 pub(super) const FRAME_POINT: &str = "function (x, y) {
@@ -89,11 +108,12 @@ pub(super) fn frame_area() -> String {
     ))
 }
 
-/// Returns the field that a label, or the label around a text, is for; or `null`.
+/// Returns the field that a label, or the label around a text, is for, or the box whose text it is; or `null`.
 pub(super) const CONTROL: &str = "function () {
     if (this.localName === 'label') return this.control;
     const isOther = this.matches('a[href], button, input, meter, output, progress, select, textarea, [role], [tabindex], [contenteditable]');
-    return isOther ? null : this.closest('label')?.control ?? null;
+    const boxes = '[role=checkbox], [role=radio], [role=switch], [role=menuitemcheckbox], [role=menuitemradio]';
+    return isOther ? null : this.closest('label')?.control ?? this.closest(boxes);
 }";
 
 /// Watches the next press of an element, of which the button is held for a number of milliseconds.
@@ -147,6 +167,8 @@ pub(super) const PRESENCE: &str = "selector => {
 /// Returns true if the document, or an open shadow tree in it, shows a text without line breaks. What is in an element that lets all light
 /// through, or a hidden list of options, is not shown.
 pub(super) const SHOWS_TEXT: &str = "text => {
+    // A frame without a size.
+    if (innerWidth <= 1 || innerHeight <= 1) return false;
     const roots = [document.body ?? document.documentElement, ...trees().slice(1).flatMap(root => [...root.children])];
     const shown = roots.filter(root => root?.checkVisibility());
     const countIn = root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').split(text).length - 1;
@@ -253,7 +275,7 @@ pub(super) const SET_VALUE: &str = "function (value) {
 
 /// Tells the page of a field that an edit of it has ended, as it hears it when a person leaves the field.
 pub(super) const END_EDIT: &str = "function () {
-    if ('value' in this) this.dispatchEvent(new Event('change', { bubbles: true }));
+    if ('value' in this) globalThis[Symbol.for('kept')].endEdit(this);
 }";
 
 /// Chooses options by their places.
@@ -302,7 +324,7 @@ pub(super) const READ: &str = "function (property, name, maxLength) {
             case 'html': return { html: this.innerHTML, origin };
             case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
             case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
-            case 'value': return { value: this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
+            case 'value': return { value: this.localName === 'select' && this.multiple ? [...this.selectedOptions].map(option => option.value).join('\\n') : this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
             case 'visible': return { visible: isSeen(this) };
             default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
         }

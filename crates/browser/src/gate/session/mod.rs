@@ -68,6 +68,22 @@ impl GateSession {
         ActiveCall(self.clone())
     }
 
+    /// Records that the input of an act begins.
+    pub fn begin_input(&self) {
+        self.sent.store(0, Ordering::Relaxed);
+    }
+
+    /// Records that a part of an act's input is sent: a key of a text, a press, the release of a drag.
+    pub(in crate::gate) fn note_sent(&self) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many parts of the act's input were sent.
+    #[must_use]
+    pub fn sent(&self) -> usize {
+        self.sent.load(Ordering::Relaxed)
+    }
+
     fn set_active(&self, is_active: bool) {
         if let Some(gate) = self.gate.upgrade().filter(|_| self.isolation == Isolation::Session) {
             gate.set_active(&self.id, is_active);

@@ -71,6 +71,8 @@ pub struct GateSession {
     pub(in crate::gate) dialog: Notify,
     /// Wakes a call when the tab that it acts on has crashed.
     pub(super) crash: Notify,
+    /// Number of the parts of an act whose input was sent.
+    pub(super) sent: AtomicUsize,
     /// Canceled at the end of the session.
     pub stop: CancellationToken,
 }
@@ -125,6 +127,7 @@ impl GateSession {
             profile: Mutex::default(),
             dialog: Notify::new(),
             crash: Notify::new(),
+            sent: AtomicUsize::new(0),
             stop: CancellationToken::new(),
         })
     }

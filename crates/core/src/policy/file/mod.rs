@@ -258,7 +258,7 @@ impl FieldKind for OptionalSubcommand {
 }
 
 fn egress(fields: &mut Fields<'_>, egress: &mut EgressRules) {
-    let text = "public: any public host, and the addresses of open.allow_cidrs. allowlist: in addition, every connection must match the allow lists of open. off: any address but this machine's own. Default: public.";
+    let text = "public: any public host, and the addresses of open.allow_cidrs. allowlist: in addition, every connection must match the allow lists of open. off: any address but loopback and 0.0.0.0/8. Default: public.";
     let modes = EgressMode::ALL.iter().map(|mode| (mode.as_str(), *mode));
     fields.field("mode", text, &Choice::new(modes), &mut egress.mode);
     let text = "public: pages load from any host that the mode allows. A list: connections may go only to these hosts, to hosts with these suffixes (with a leading dot), and to the allow lists of open. Default: public.";
