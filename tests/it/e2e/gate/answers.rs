@@ -269,7 +269,11 @@ fn url_of_a_tab_that_is_loading_is_no_refusal() {
 #[ignore = "needs the test network: run ./dev test"]
 fn waits_see_the_texts_that_a_snapshot_shows() {
     Page::each_at("gate/ends", |page| {
-        for text in ["Bestellung", "Code: 12", "Go now", "Three"] {
+        assert_eq!(page.ok(&["get", "text", "#call"])["text"], "Call 555-1234 or new! today.");
+        assert_eq!(page.ok(&["get", "text", "my-badge"])["text"], "new!");
+        page.ok(&["select", "#big", "Item 2400"]);
+        assert_eq!(page.ok(&["get", "value", "#big"])["value"], "v2400");
+        for text in ["Bestellung", "Code: 12", "Go now", "Three", "new!"] {
             page.ok(&["wait", "--text", text]);
         }
         page.waits_in_vain(&["wait", "--text", "Nobody sees it"], "element-not-found");

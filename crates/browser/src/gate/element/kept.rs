@@ -464,7 +464,19 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         isChecked = named ? element.getAttribute(named) === 'true' : ['checked', 'on'].includes(element.dataset.state);
     }
     const isRole = isChecked !== null && !isBox;
-    const options = tag === 'select' ? [...element.options].slice(0, 2000) : [];
+    // What nobody reads through is not given: a text that is cut could end in a part of a secret.
+    const short = text => String(text ?? '').length > 4096 ? '***' : clip(text);
+    const optionOf = option => ({
+        value: short(option.value), label: short(option.label), group: short(option.parentElement?.localName === 'optgroup' ? option.parentElement.label : ''),
+        text: short(option.textContent.trim()), is_selected: option.selected, is_disabled: option.matches(':disabled'),
+    });
+    const options = [];
+    const count = tag === 'select' ? Math.min(element.options.length, 20000) : 0;
+    for (let length = 0; options.length < count && length < 1 << 20;) {
+        const option = optionOf(element.options[options.length]);
+        options.push(option);
+        length += option.value.length + option.label.length + option.group.length + option.text.length;
+    }
     return {
         tag, kind, point,
         is_disabled: isOff(element) || seen.isOff === true || (tag === 'label' && element.control?.matches(':disabled') === true),
@@ -491,10 +503,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         value: isField || tag === 'select' ? clip(element.value) : context ? clip(context.text) : isEdited ? clip(element.innerText) : null,
         is_checked: isChecked,
         is_mixed: element.indeterminate === true || ['aria-checked', 'aria-pressed'].some(name => element.getAttribute(name) === 'mixed'),
-        options: options.map(option => ({
-            value: clip(option.value), label: clip(option.label), group: clip(option.parentElement?.localName === 'optgroup' ? option.parentElement.label : ''), text: clip(option.textContent.trim()), is_selected: option.selected,
-            is_disabled: option.matches(':disabled'),
-        })),
+        options,
         max_length: isField && element.maxLength >= 0 ? element.maxLength : null,
         limits: tag === 'input' ? ['min', 'max', 'step'].map(name => clip(element.getAttribute(name))) : ['', '', ''],
     };

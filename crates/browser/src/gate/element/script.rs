@@ -316,11 +316,31 @@ pub(in crate::gate) const FADED_IN: &str = "async () => {
 
 /// Returns a property of an element, in the form of agent-browser's answers. `null` for one with more characters than an answer takes.
 pub(super) const READ: &str = "function (property, name, maxLength) {
+    const isTree = element => !!element.shadowRoot || element.localName === 'slot';
+    const hasTrees = element => isTree(element) || [...element.querySelectorAll('*')].some(isTree);
+    // As `innerText`, with what components show: their own parts, and what a page puts into these.
+    const textOf = element => {
+        const parts = [];
+        const add = (node, isVisible) => {
+            if (node.nodeType === Node.TEXT_NODE && isVisible) parts.push(node.data.replace(/\\s+/g, ' '));
+            if (node.nodeType !== Node.ELEMENT_NODE || ['noscript', 'script', 'style', 'template'].includes(node.localName)) return;
+            const { display, visibility } = getComputedStyle(node);
+            if (display === 'none') return;
+            const isBlock = node.localName === 'br' || !/^(inline|contents|ruby)/.test(display);
+            const put = node.localName === 'slot' ? node.assignedNodes({ flatten: true }) : [];
+            const children = node.shadowRoot?.childNodes ?? (put.length > 0 ? put : node.childNodes);
+            if (isBlock) parts.push('\\n');
+            for (const child of children) add(child, visibility === 'visible');
+            if (isBlock) parts.push('\\n');
+        };
+        add(element, true);
+        return parts.join('').replace(/ +/g, ' ').replace(/ ?\\n ?/g, '\\n').replace(/\\n+/g, '\\n').trim();
+    };
     const box = boxOf(this);
     const origin = document.URL;
     const read = () => {
         switch (property) {
-            case 'text': return { text: (this.localName === 'textarea' ? this.value : this.innerText ?? this.textContent) ?? '', origin };
+            case 'text': return { text: (this.localName === 'textarea' ? this.value : hasTrees(this) ? textOf(this) : this.innerText ?? this.textContent) ?? '', origin };
             case 'html': return { html: this.innerHTML, origin };
             case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
             case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
