@@ -137,8 +137,11 @@ fn skills_are_copied_to_workspace_and_listed() {
     let runtime = setup.start();
     let copied = runtime.mount().join("skills");
     for name in ["browser", "other"] {
-        assert!(fs::read_to_string(copied.join(name).join("SKILL.md")).unwrap().contains("# How to"));
-        assert_eq!(fs::read_to_string(copied.join(name).join("more/notes.md")).unwrap(), "notes");
+        // They are copied while the server already answers.
+        wait_for("the copied skill", || {
+            let copy = |file: &str| fs::read_to_string(copied.join(name).join(file)).unwrap_or_default();
+            (copy("SKILL.md").contains("# How to") && copy("more/notes.md") == "notes").then_some(())
+        });
     }
     assert!(!copied.join("nothing").exists());
     assert!(fs::read_to_string(copied.join("browser/leak.md")).is_err(), "the target of a link must not be copied");
