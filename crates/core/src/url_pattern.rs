@@ -89,6 +89,7 @@ mod tests {
             assert_eq!(matches(pattern, url), is_match, "{pattern} {url}");
         }
     }
+
     #[test]
     fn long_pattern_and_long_url_are_compared_in_time() {
         let pattern = format!("*{}", "x".repeat(8190));

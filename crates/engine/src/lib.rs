@@ -105,15 +105,14 @@ async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
         Action::Press(_, count) => *count as usize,
         _ => 0,
     };
-    let is_cut = match job.action {
-        Action::Element { act, .. } => matches!(act.verb, Verb::Read(_) | Verb::Picture) || sent < parts,
-        Action::Press(..) => sent < parts,
+    let is_look = match job.action {
+        Action::Element { act, .. } => matches!(act.verb, Verb::Read(_) | Verb::Picture),
         // What was not seen yet is not known.
         Action::Wait(condition) => !matches!(condition, Condition::Time(_)),
         Action::Snapshot { .. } | Action::Count(_) | Action::Picture(_) | Action::Print => true,
         _ => false,
     };
-    if is_cut {
+    if is_look || sent < parts {
         let what = if code == Code::DialogOpen { "opened a dialog" } else { "began to load another one" };
         let when = if parts > 1 && sent > 0 {
             format!("after {sent} of {parts} keys, so that only the others are to be sent again")

@@ -42,7 +42,7 @@ pub(crate) use refusal::METADATA_PATH;
 const CONFIRM_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Header with an API key, as the base image has it.
-const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-aio-api-key");
+pub(crate) const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-aio-api-key");
 
 /// Parameter of the query with a ticket.
 const TICKET: &str = "ticket";

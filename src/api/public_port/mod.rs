@@ -28,7 +28,7 @@ use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::auth::Authenticator;
+use crate::api::auth::{API_KEY_HEADER, Authenticator};
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::{self, Connections, MAX_BODY, RequestLine, RunningRequests};
 use crate::api::mcp;
@@ -52,7 +52,7 @@ const MAX_TICKET_BODY: usize = 4096;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Headers with a credential.
-const CREDENTIAL_HEADERS: [HeaderName; 2] = [AUTHORIZATION, HeaderName::from_static("x-aio-api-key")];
+const CREDENTIAL_HEADERS: [HeaderName; 2] = [AUTHORIZATION, API_KEY_HEADER];
 
 /// Headers that are always the same.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [

@@ -171,16 +171,17 @@ impl Viewer {
 
     /// Asks for everything without reading an answer. Returns false if the connection has ended.
     pub(super) fn ask(&mut self) -> bool {
-        let (width, height) = self.size;
-        let request = [&[3, 0, 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()].concat();
-        self.socket.send(Message::binary(request)).is_ok()
+        self.socket.send(Message::binary(self.request_for_all())).is_ok()
     }
 
     /// Asks for everything so many times in one message, without reading an answer.
     pub(super) fn ask_often(&mut self, times: usize) {
+        self.give(&self.request_for_all().repeat(times));
+    }
+
+    fn request_for_all(&self) -> Vec<u8> {
         let (width, height) = self.size;
-        let request = [&[3, 0, 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()].concat();
-        self.give(&request.repeat(times));
+        [&[3, 0, 0, 0, 0, 0][..], &width.to_be_bytes(), &height.to_be_bytes()].concat()
     }
 
     /// Sends bytes, and returns the code with which the connection is then closed.

@@ -79,7 +79,7 @@ impl ElementHandle {
     ///
     /// Returns an error if the element is gone, or its page does not answer.
     pub async fn into_control(self) -> Result<Self, ElementError> {
-        let Some(control) = self.element.call_for_element(CONTROL, &[]).await? else { return Ok(self) };
+        let Some(control) = self.element.call_for_element(&with_kept(CONTROL), &[]).await? else { return Ok(self) };
         let (element, _) = Located::find(self.element.browser.clone(), self.element.page.clone(), control).await?;
         Ok(Self { element: Arc::new(element), ..self })
     }
@@ -204,11 +204,11 @@ impl ElementHandle {
     /// Scrolls a point of the element out from under a bar of the documents around its frame. Returns false if no such bar covers it.
     async fn uncover_frames(&self, [mut x, mut y]: [f64; 2]) -> Result<bool, ElementError> {
         for frame in self.frames.iter().rev() {
-            let inside = [Value::from(x), Value::from(y)];
-            if frame.call::<bool>(&uncover_frame(), &inside).await? {
+            let has_scrolled;
+            (x, y, has_scrolled) = frame.call(&uncover_frame(), &[x.into(), y.into()]).await?;
+            if has_scrolled {
                 return Ok(true);
             }
-            (x, y, _) = frame.call::<(f64, f64, bool)>(&with_kept(FRAME_POINT), &inside).await?;
         }
         Ok(false)
     }

@@ -36,7 +36,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return element;
     }};
     const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, endEdit, focusOn, isPressedInto }};
-    const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver }};
+    const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES }};
     return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
@@ -44,7 +44,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, trees, find, possibleTaker, takers, isUnseen } = \
+const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -232,6 +232,7 @@ const HELPERS: &str = "
     const OWN_PRESS = ['button', 'link', 'tab', 'menuitem', 'option', 'combobox', 'listbox', 'textbox', 'searchbox',
         'slider', 'spinbutton', ...BOX_ROLES].map(role => `[role=${role}]`).join(', ')
         + ', a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [contenteditable=\"\"], [contenteditable=true]';
+    const BOXES = BOX_ROLES.map(role => `[role=${role}]`).join(', ');
     const isBoxOf = element => BOX_ROLES.includes(element.getAttribute('role'))
         || (element.localName === 'input' && ['checkbox', 'radio'].includes(element.type));
     // True for a slider that cannot be seen, by itself or because what is around it hides it.

@@ -59,21 +59,22 @@ pub(super) const UNCOVER: &str = "function () {
     return before.left !== after.left || before.top !== after.top;
 }";
 
-/// Scrolls a point of a frame's document out from under a bar of the document around it. Returns false if no such bar covers it.
+/// Scrolls a point of a frame's document out from under a bar of the document around it. Returns where the point was in that, and false if no
+/// such bar covers it.
 pub(super) fn uncover_frame() -> String {
     with_kept(&format!(
         "function (x, y) {{
     const pointOfTab = {FRAME_POINT};
     const [left, top] = pointOfTab.call(this, x, y);
     const bar = barOver(this, [left, top]);
-    if (!bar) return false;
+    if (!bar) return [left, top, false];
     const by = bar.isAside ? {{ left: left - innerWidth / 2 }} : {{ top: top - innerHeight / 2 }};
     for (let box = parentOf(this); box; box = parentOf(box)) {{
         const before = [box.scrollLeft, box.scrollTop];
         box.scrollBy({{ ...by, behavior: 'instant' }});
-        if (box.scrollLeft !== before[0] || box.scrollTop !== before[1]) return true;
+        if (box.scrollLeft !== before[0] || box.scrollTop !== before[1]) return [left, top, true];
     }}
-    return false;
+    return [left, top, false];
 }}"
     ))
 }
@@ -112,8 +113,7 @@ pub(super) fn frame_area() -> String {
 pub(super) const CONTROL: &str = "function () {
     if (this.localName === 'label') return this.control;
     const isOther = this.matches('a[href], button, input, meter, output, progress, select, textarea, [role], [tabindex], [contenteditable]');
-    const boxes = '[role=checkbox], [role=radio], [role=switch], [role=menuitemcheckbox], [role=menuitemradio]';
-    return isOther ? null : this.closest('label')?.control ?? this.closest(boxes);
+    return isOther ? null : this.closest('label')?.control ?? this.closest(BOXES);
 }";
 
 /// Watches the next press of an element, of which the button is held for a number of milliseconds.
