@@ -116,7 +116,7 @@ impl Pipeline {
         let started = Instant::now();
         let context =
             CallContext { services, session, word, options, principal, cancel, started, policy: None, host: None };
-        let mut call = self.answer(context, arguments, ticket).await;
+        let mut call = Box::pin(self.answer(context, arguments, ticket)).await;
         for step in &self.steps.after {
             step.after(&mut call).await;
         }

@@ -83,6 +83,7 @@ pub(super) async fn prepare(
         && gate.has_own_context()
         && (call.command.opens_page() || needs_page(&call.command))
         && !gate.begin_page()
+        && !context.services.pages.take_told(&call.session)
         && !call.command.opens_page()
     {
         let reason = "this server has no page of the session: it was started again, the session was closed, or none was opened yet";

@@ -41,6 +41,10 @@ pub(super) async fn run(
     if let Some(answer) = call.command.local_answer().filter(|answer| *answer != LocalAnswer::Dialog) {
         return Ok((CompletedRun::default(), local_reply(context, call, answer).await));
     }
+    if is_close_of_nothing(context, call) {
+        services.pages.forget(&call.session);
+        return Ok((CompletedRun::default(), CallReply::done(Body::Data(json!({ "closed": true })))));
+    }
     let (policy, party) =
         (context.policy(&call.session), context.principal.as_ref().map_or(Party::Anyone, Principal::party));
     let timeout = call.remaining_time(context);
@@ -67,7 +71,9 @@ pub(super) async fn run(
         Err(_) if call.command.is_close() => {
             Prepared { timeout, unreachable: None, instance: call.browser_instance.clone() }
         }
-        prepared => prepared?,
+        // Boxed: few calls end here.
+        Err(decision) => return Err(Box::pin(refuse_unprepared(context, call, lease, decision)).await),
+        Ok(prepared) => prepared,
     };
     run.active = active;
     run.tabs = lease.gate().and_then(|gate| gate.tabs());
@@ -112,6 +118,26 @@ pub(super) async fn run(
         run.lease = Some(lease);
     }
     Ok((run, reply))
+}
+
+/// Returns true for the `close` of a session that there is not. It needs no place among the sessions, of which all may be taken.
+fn is_close_of_nothing(context: &CallContext, call: &ValidatedCall) -> bool {
+    context.options.profile == Profile::Tool
+        && call.command.is_close()
+        && context.services.sessions.has_nothing_of(&call.session)
+}
+
+/// Returns the refusal of a call that cannot be prepared. A session that begins with a call about a page that it does not have is closed
+/// again, so that it takes no place among the sessions. Its next call is not told again.
+async fn refuse_unprepared(context: &CallContext, call: &ValidatedCall, lease: Lease, decision: Decision) -> Decision {
+    let services = &context.services;
+    // A tab that was lost is told until the session opens a page.
+    let has_lost_tab = lease.gate().is_some_and(|gate| gate.lost_tab().is_some());
+    let is_without_page = decision.code == Code::PageLost && !has_lost_tab;
+    if context.options.profile == Profile::Tool && is_without_page && services.sessions.close_unused(lease).await {
+        services.pages.record_told(&call.session);
+    }
+    decision
 }
 
 /// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open.

@@ -6,7 +6,7 @@
 //! A small output is processed on the thread where it arrives. Larger ones are processed on a separate thread, and large ones one at a
 //! time, so that a page that prints millions of values takes neither the time of other sessions nor a multiple of the memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -25,6 +25,9 @@ use browser_shell_system::policy_source::PolicySource;
 
 /// Maximum number of sessions with a page. The loss of a page of any further session is not noticed.
 const MAX_SESSIONS: usize = 4096;
+
+/// Maximum number of closed sessions that are known to have been told that they have no page. An older one is told again.
+const MAX_TOLD: usize = 256;
 
 /// Size in bytes from which an output is large. Below it, all processing takes a few milliseconds.
 const LARGE: usize = 256 * 1024;
@@ -59,6 +62,12 @@ pub struct Services {
 }
 
 impl Services {
+    /// Returns true if audit lines are written. Where the policy requires them, calls are refused unless there is room for the next ones.
+    pub(crate) fn audit_is_writing(&self) -> bool {
+        let is_required = self.policy.current().is_ok_and(|policy| policy.audit.require);
+        if is_required { self.audit.reserve().is_ok() } else { self.audit.is_writing() }
+    }
+
     /// Returns the text of `/metrics`, with the state of the browser and the number of its starts.
     pub(crate) fn metrics_text(&self, browser: BrowserHealth, browser_starts: u64) -> String {
         self.metrics.to_text(&Gauges {
@@ -69,19 +78,44 @@ impl Services {
             browser_starts,
             gate_refusals: self.gate.refusals(),
             policy_is_in_force: self.policy.current().is_ok(),
-            audit_is_writing: self.audit.is_writing(),
+            audit_is_writing: self.audit_is_writing(),
             audit_lines_lost: self.audit.lost(),
         })
     }
 }
 
-/// Browser that shows the page of each session.
+/// Browser that shows the page of each session, and the closed sessions that were told that they have none.
 #[derive(Debug, Default)]
-pub struct Pages(Mutex<HashMap<SessionId, String>>);
+pub struct Pages {
+    shown: Mutex<HashMap<SessionId, String>>,
+    /// The oldest first.
+    told: Mutex<VecDeque<SessionId>>,
+}
 
 impl Pages {
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn told(&self) -> MutexGuard<'_, VecDeque<SessionId>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a session was told that it has no page, and was closed.
+    pub(crate) fn record_told(&self, session: &SessionId) {
+        let mut told = self.told();
+        told.retain(|other| other != session);
+        if told.len() >= MAX_TOLD {
+            told.pop_front();
+        }
+        told.push_back(session.clone());
+    }
+
+    /// Returns true if a session was told that it has no page, once for each time that it was told.
+    pub(crate) fn take_told(&self, session: &SessionId) -> bool {
+        let mut told = self.told();
+        let position = told.iter().position(|other| other == session);
+        position.is_some_and(|position| told.remove(position).is_some())
     }
 
     /// Records that a session has opened a page in a browser.
@@ -95,6 +129,7 @@ impl Pages {
     /// Forgets the page of a session.
     pub(crate) fn forget(&self, session: &SessionId) {
         self.lock().remove(session);
+        self.told().retain(|other| other != session);
     }
 
     /// Returns true if a session has opened a page in another browser than the one that runs now.
@@ -173,6 +208,23 @@ mod tests {
         assert!(!pages.is_lost(&one, "2"));
         pages.forget(&one);
         assert!(!pages.is_lost(&one, "3"));
+    }
+
+    #[test]
+    fn session_is_told_once_that_it_has_no_page() {
+        let (pages, one, two) = (Pages::default(), SessionId::new("one"), SessionId::new("two"));
+        let (one, two) = (one.expect("valid"), two.expect("valid"));
+        pages.record_told(&one);
+        assert!(!pages.take_told(&two), "another session");
+        assert!(pages.take_told(&one) && !pages.take_told(&one));
+        pages.record_told(&one);
+        pages.forget(&one);
+        assert!(!pages.take_told(&one), "closed");
+        for number in 0..=MAX_TOLD {
+            pages.record_told(&SessionId::new(&format!("s{number}")).expect("valid"));
+        }
+        let has = |number: usize| pages.take_told(&SessionId::new(&format!("s{number}")).expect("valid"));
+        assert!(!has(0) && has(1) && has(MAX_TOLD), "the oldest is gone");
     }
 
     #[tokio::test]

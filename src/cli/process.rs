@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -38,7 +38,11 @@ pub(super) fn raise_file_limit() {
 /// Starts the program's log, with color if standard error is a terminal.
 pub(super) fn start_log(level: tracing::Level, writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static) {
     // Clients learn about their own mistakes from the replies; the operator's log leaves them out.
-    let filter = Targets::new().with_default(level).with_target("rmcp", tracing::Level::ERROR);
+    let filter = Targets::new()
+        .with_default(level)
+        .with_target("rmcp", tracing::Level::ERROR)
+        // Its errors are answers to clients that are gone.
+        .with_target("rmcp::service", LevelFilter::OFF);
     let lines = log_lines(writer, io::stderr().is_terminal());
     // The first call in a process wins.
     let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();

@@ -167,6 +167,13 @@ impl Sessions {
         self.table.contains(id)
     }
 
+    /// Returns true if a session has nothing that a close would end: this process has none of this id, and no other one has left or
+    /// holds its lock.
+    #[must_use]
+    pub(crate) fn has_nothing_of(&self, id: &SessionId) -> bool {
+        !self.keep_open && !self.table.contains(id) && !self.paths.session(id).lock_file().exists()
+    }
+
     /// Waits until the session and a slot for the call are free, at most for `timeout`. The ticket is dropped as soon as the
     /// call is in the session's queue. A session that has to be opened gets this policy, and takes a share of this party.
     ///
@@ -294,6 +301,15 @@ impl Sessions {
     pub(crate) async fn close(&self, mut lease: Lease) {
         self.end(&lease.id, &lease.session, &mut lease.state).await;
         self.table.remove(&lease.id, &lease.session);
+    }
+
+    /// Closes a session whose first call ran nothing. Returns false for any other, and for those that outlive this process.
+    pub(crate) async fn close_unused(&self, lease: Lease) -> bool {
+        let is_unused = lease.is_first && !self.keep_open;
+        if is_unused {
+            self.close(lease).await;
+        }
+        is_unused
     }
 
     /// Ends the processes of an open session and removes its files.

@@ -144,6 +144,17 @@ fn exchange(lines: &str) -> Vec<Value> {
 }
 
 #[test]
+fn lines_that_are_no_message_have_an_answer() {
+    let lines = ["{bad json}", "[]", r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, r#"{"id":7,"method":"ping"}"#];
+    let answers = exchange(&lines.join("\n"));
+    let found: Vec<_> = answers.iter().map(|answer| (answer.get("id"), &answer["error"]["code"])).collect();
+    let (null, seven) = (json!(null), json!(7));
+    let [parse, invalid] = [json!(-32700), json!(-32600)];
+    let wanted = [(Some(&null), &parse), (Some(&null), &invalid), (Some(&null), &invalid), (Some(&seven), &invalid)];
+    assert_eq!(found, wanted);
+}
+
+#[test]
 fn malformed_input_does_not_end_server() {
     let server = stand_in_env().serve();
     let long = vec![b'x'; 10 * 1024 * 1024];

@@ -60,6 +60,17 @@ fn session_count_is_limited_and_close_frees_a_slot() {
 }
 
 #[test]
+fn close_of_unknown_session_needs_no_place() {
+    let server = stand_in_env().with("BROWSER_SHELL_MAX_SESSIONS", "1").serve();
+    server.call("one", &["snapshot"]).ok();
+    server.call("gone", &["snapshot"]).fails_with(75);
+    assert_eq!(server.call("gone", &["close"]).ok().data()["closed"], true);
+    server.call("two", &["snapshot"]).fails_with(75);
+    server.call("one", &["close"]).ok();
+    server.call("two", &["snapshot"]).ok();
+}
+
+#[test]
 fn refused_call_opens_no_session() {
     let server = stand_in_env().with("BROWSER_SHELL_MAX_SESSIONS", "1").serve();
     for number in 0..5 {

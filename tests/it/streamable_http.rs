@@ -109,11 +109,19 @@ fn bodies_that_are_no_message_are_json_rpc_errors() {
             (String::new(), -32700),
             (format!("[{ping}]"), -32600),
             ("\"ping\"".to_owned(), -32600),
+            ("{}".to_owned(), -32600),
+            (r#"{"method":"ping"}"#.to_owned(), -32600),
+            (ping.replace("1,", "null,"), -32600),
+            (ping.replace("1,", "1.5,"), -32600),
+            (ping.replace("1,", "9223372036854775808,"), -32600),
         ] {
             let (status, error) = post(&server, &headers, &body);
             let error: Value = serde_json::from_str(&error).unwrap();
             assert_eq!((status, &error["error"]["code"]), (400, &code.into()), "{version}: {body}: {error}");
+            assert_eq!(error.get("id"), Some(&Value::Null), "{version}: {body}: {error}");
         }
+        let (status, error) = post(&server, &headers, r#"{"id":7,"method":"ping"}"#);
+        assert!(status == 400 && error.contains(r#""id":7"#), "{version}: {status} {error}");
     }
     assert_eq!(post(&server, &[("Host", "localhost")], ping).0, 200, "control");
 }
@@ -171,6 +179,20 @@ fn initialize(server: &HttpServer) -> String {
     stream.read_to_string(&mut reply).unwrap();
     let id = reply.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
     id.unwrap_or_else(|| panic!("no id: {reply}")).to_owned()
+}
+
+#[test]
+fn refused_initialize_begins_no_protocol_session() {
+    let server = stand_in_env().serve_http();
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}});
+    let headers: Vec<_> = JSON.iter().chain(&[("Host", "localhost")]).copied().collect();
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.write_all(&request("POST", "/mcp", &headers, &hello.to_string())).unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.contains("-32602") && reply.contains("`clientInfo`"), "{reply}");
+    assert!(!reply.contains("mcp-session-id"), "{reply}");
+    initialize(&server);
 }
 
 // Requirement 1.10.

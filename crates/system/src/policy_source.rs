@@ -21,9 +21,8 @@ use tokio::sync::watch;
 
 use crate::os::{describe, files};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::policy::Policy;
-use browser_shell_core::policy::Problem;
 use browser_shell_core::policy::file::{DEFAULT_PATH, MAX_BYTES, parse_for_home};
+use browser_shell_core::policy::{Policy, Problem, SessionAccess};
 use browser_shell_core::session_id::SessionId;
 
 /// Interval at which a server looks for a change that no call meets.
@@ -115,6 +114,8 @@ struct SourceState {
     default: Arc<Policy>,
     /// Policy that was in force last.
     seen: watch::Sender<SeenPolicy>,
+    /// Owners of sessions under the last valid policy.
+    sessions: Mutex<Option<SessionAccess>>,
 }
 
 /// Policy that was in force at a time.
@@ -136,7 +137,8 @@ impl PolicySource {
     fn with_default(path: PathBuf, default: Policy) -> Self {
         let is_required = AtomicBool::new(is_there(&path));
         let (cached, default, seen) = (Mutex::new(None), Arc::new(default), watch::Sender::default());
-        Self(Arc::new(SourceState { path, home: home(), is_required, cached, default, seen }))
+        let sessions = Mutex::default();
+        Self(Arc::new(SourceState { path, home: home(), is_required, cached, default, seen, sessions }))
     }
 
     /// Opens the file that the operator named, or the default one, which may be absent.
@@ -199,9 +201,19 @@ impl PolicySource {
         })
     }
 
+    /// Returns to whom sessions belong: under the policy in force, or the last one before it. It tells which session a name means, so that one
+    /// can be closed while there is no policy.
+    #[must_use]
+    pub fn last_sessions(&self) -> Option<SessionAccess> {
+        *self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the policy in force and the SHA-256 of the bytes that it was parsed from. Without a file there is no hash.
     pub fn in_force(&self) -> (Option<String>, Result<Arc<Policy>, PolicyError>) {
         let (hash, policy) = self.read_in_force();
+        if let Ok(policy) = &policy {
+            *self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner) = Some(policy.access.sessions);
+        }
         let now = SeenPolicy { hash: hash.clone(), error: policy.as_ref().err().map(ToString::to_string) };
         self.0.seen.send_if_modified(|seen| {
             let has_changed = *seen != now;

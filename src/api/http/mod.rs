@@ -21,8 +21,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
 use futures::stream::{FuturesUnordered, StreamExt};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
@@ -115,7 +115,35 @@ pub(crate) fn until_sent(response: Response, running: TaskTrackerToken) -> Respo
     response.map(|body| Body::from_stream(body.into_data_stream().inspect(hold)))
 }
 
-/// Serves until `stop` is canceled. Then the server answers new connections with 503 and gives running `requests` the time `grace` to end;
+/// Returns the response to a request for this address while a server stops. Its status is set to 503.
+pub(crate) type AnswerWhileStopping = Arc<dyn Fn(&Uri) -> Response + Send + Sync>;
+
+/// Text of the response to a request while a server stops.
+pub(crate) const STOPPING: &str = "the server stops; try again";
+
+/// End of a server.
+pub(crate) struct Shutdown {
+    /// Canceled when it begins.
+    pub(crate) stop: CancellationToken,
+    /// Time for running requests to end.
+    pub(crate) grace: Duration,
+    /// Response to new requests meanwhile.
+    pub(crate) answer: AnswerWhileStopping,
+}
+
+impl Shutdown {
+    /// Creates the end of a server whose responses to errors are text.
+    pub(crate) fn new(stop: CancellationToken, grace: Duration) -> Self {
+        Self { stop, grace, answer: Arc::new(|_| format!("{STOPPING}\n").into_response()) }
+    }
+
+    /// Sets the response to new requests.
+    pub(crate) fn with_answer(self, answer: impl Fn(&Uri) -> Response + Send + Sync + 'static) -> Self {
+        Self { answer: Arc::new(answer), ..self }
+    }
+}
+
+/// Serves until the shutdown begins. Then the server answers new connections with 503 and gives running `requests` their time to end;
 /// requests that were not received whole by then are dropped. Every request has its [`SlotHandle`] as an extension.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -123,9 +151,9 @@ pub(crate) async fn serve(
     connections: Connections,
     proxies: TrustedProxies,
     requests: &RunningRequests,
-    stop: CancellationToken,
-    grace: Duration,
+    shutdown: Shutdown,
 ) {
+    let Shutdown { stop, grace, answer } = shutdown;
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     if connections == Connections::OneRequest {
@@ -180,12 +208,12 @@ pub(crate) async fn serve(
         () = ended => {}
         () = answered => {}
         () = tokio::time::sleep(grace) => {}
-        never = refuse(&listener) => match never {},
+        never = refuse(&listener, &answer) => match never {},
     }
 }
 
 /// Answers new connections with 503, while the last requests end.
-async fn refuse(listener: &TcpListener) -> Infallible {
+async fn refuse(listener: &TcpListener, answer: &AnswerWhileStopping) -> Infallible {
     let mut connections = FuturesUnordered::new();
     loop {
         let (stream, _) = tokio::select! {
@@ -193,9 +221,10 @@ async fn refuse(listener: &TcpListener) -> Infallible {
             Some(()) = connections.next() => continue,
         };
         let service = service_fn(async |request: hyper::Request<Incoming>| {
+            let (head, body) = request.into_parts();
             // A client that is not done with its request may not read the response.
-            let _ = to_bytes(Body::new(request.into_body()), MAX_BODY).await;
-            let mut response = Response::new(Body::from("the server stops; try again\n"));
+            let _ = to_bytes(Body::new(body), MAX_BODY).await;
+            let mut response = answer(&head.uri);
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

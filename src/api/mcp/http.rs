@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::{Authenticator, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::{self, Connections, MAX_BODY, RunningRequests, until_sent};
+use crate::api::http::{self, Connections, MAX_BODY, RunningRequests, STOPPING, Shutdown, until_sent};
 use crate::api::mcp::running::{JsonOnly, Stopping};
 use crate::api::mcp::server::McpServer;
 use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
@@ -98,8 +98,18 @@ pub(crate) async fn serve(
         .route("/healthz", get(async move || health(&server)))
         .route("/livez", get(|| async { "ok\n" }))
         .layer(from_fn_with_state(filter, admit));
-    http::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    let shutdown = Shutdown::new(stop, SHUTDOWN_TIMEOUT).with_answer(answer_while_stopping);
+    http::serve(listener, app, Connections::KeptAlive, proxies, &requests, shutdown).await;
     Ok(())
+}
+
+/// Returns the response to a request while the server stops: an error of JSON-RPC for a message, else text.
+pub(crate) fn answer_while_stopping(address: &Uri) -> Response {
+    if address.path() != "/mcp" {
+        return format!("{STOPPING}\n").into_response();
+    }
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": SERVER_ERROR, "message": STOPPING}});
+    ([(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
 }
 
 /// Returns the route `/mcp`. For rmcp each request is independent: sessions of the protocol matter to the cancellation of calls only. The

@@ -23,7 +23,6 @@ use rmcp::service::{
     Peer, RequestContext, RxJsonRpcMessage, ServerInitializeError, SubscriptionContext, TxJsonRpcMessage,
 };
 use rmcp::transport::Transport;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde_json::json;
@@ -31,6 +30,7 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::mcp::lines::LineTransport;
 use crate::api::mcp::running::{cancel_on_stop, cancelable, extension, with_progress};
 use crate::api::mcp::tool::{self, CODE, EXIT_CODE, INSTRUCTIONS};
 use crate::call::{CallRequest, FinishedCall, OutputStyle, Pipeline};
@@ -42,7 +42,7 @@ use browser_shell_core::policy::Policy;
 /// Interval between two looks at the policy while a client is connected.
 const POLICY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Maximum size of a message on standard input, in bytes. A longer line is dropped unread.
+/// Maximum size of a message on standard input, in bytes. A longer line is not read.
 const MAX_LINE: usize = 8 * 1024 * 1024;
 
 /// Number of tickets, or of sessions, above which those that nobody waits for are dropped.
@@ -105,7 +105,7 @@ impl McpServer {
         let services = self.pipeline.services();
         match services.policy.current() {
             Err(_) => Some("no policy is in force"),
-            Ok(_) if !services.audit.is_writing() => Some("audit lines are not written"),
+            Ok(_) if !services.audit_is_writing() => Some("audit lines are not written"),
             Ok(_) => None,
         }
     }
@@ -251,7 +251,7 @@ pub(crate) enum StdioError {
 /// See [`StdioError`]. A client that disconnects before it sends anything is not an error.
 pub(crate) async fn serve_stdio(server: McpServer, stop: CancellationToken) -> Result<(), StdioError> {
     let (input, output) = stdio_pipes();
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE);
+    let transport = LineTransport::new(input, output, MAX_LINE);
     let transport = OrderedTransport::new(transport, server.tickets().clone());
     let server = server.with_changes();
     let announcer = server.clone();

@@ -22,12 +22,13 @@ use hmac::{Hmac, KeyInit, Mac};
 use rmcp::model::{CancelledNotificationParam, ErrorCode, RequestId};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::MAX_BODY;
+use crate::api::mcp::messages;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::shares::Party;
 use browser_shell_system::os;
@@ -225,22 +226,34 @@ pub(super) async fn follow_session(State(sessions): State<ProtocolSessions>, req
         return next.run(Request::from_parts(head, body)).await;
     }
     let Ok(body) = to_bytes(body, MAX_BODY).await else { return StatusCode::PAYLOAD_TOO_LARGE.into_response() };
-    if let Some(refusal) = refuse_body(&body) {
-        return refusal;
+    // rmcp would blame the content type.
+    if let Err(invalid) = messages::read(&body) {
+        return error_response(StatusCode::BAD_REQUEST, &invalid.to_json());
     }
     let method = take_message(&body, session.as_ref());
     let is_first = has_sessions && session.is_none() && method == INITIALIZE;
     if let Some(session) = session {
         head.extensions.insert(session);
     }
-    let mut response = next.run(Request::from_parts(head, Body::from(body))).await;
-    if is_first
-        && response.status() == StatusCode::OK
-        && let Some(id) = sessions.issue(&party).and_then(|id| HeaderValue::try_from(id).ok())
-    {
-        response.headers_mut().insert(SESSION_ID, id);
+    let response = next.run(Request::from_parts(head, Body::from(body))).await;
+    if is_first && response.status() == StatusCode::OK { begin(&sessions, &party, response).await } else { response }
+}
+
+/// Response to `initialize`, as far as it says if it succeeded.
+#[derive(Deserialize)]
+struct InitializeResponse {
+    result: Option<IgnoredAny>,
+}
+
+/// Adds the id of a new session to the response to an `initialize` that succeeded.
+async fn begin(sessions: &ProtocolSessions, party: &Party, response: Response) -> Response {
+    let (mut head, body) = response.into_parts();
+    let Ok(body) = to_bytes(body, MAX_BODY).await else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let has_result = serde_json::from_slice::<InitializeResponse>(&body).is_ok_and(|answer| answer.result.is_some());
+    if has_result && let Some(id) = sessions.issue(party).and_then(|id| HeaderValue::try_from(id).ok()) {
+        head.headers.insert(SESSION_ID, id);
     }
-    response
+    Response::from_parts(head, Body::from(body))
 }
 
 /// Cancels the call that a message of a session cancels. Returns the method of the message.
@@ -260,26 +273,15 @@ fn is_without_sessions(headers: &HeaderMap) -> bool {
     headers.get(PROTOCOL_VERSION).is_some_and(|version| version.as_bytes() >= WITHOUT_SESSIONS.as_bytes())
 }
 
-/// Returns the response to a body that is no message, for which rmcp would blame the content type.
-fn refuse_body(body: &Bytes) -> Option<Response> {
-    if serde_json::from_slice::<IgnoredAny>(body).is_err() {
-        return Some(error(StatusCode::BAD_REQUEST, ErrorCode::PARSE_ERROR, "the body is not JSON"));
-    }
-    let is_message = body.trim_ascii_start().first() == Some(&b'{');
-    (!is_message).then(|| {
-        error(StatusCode::BAD_REQUEST, ErrorCode::INVALID_REQUEST, "send one message in each request, as a JSON object")
-    })
-}
-
 /// Returns the response to an id that is not known: the client initializes again.
 fn unknown_session() -> Response {
     let message = "this server knows no such session of the protocol: send `initialize` without `Mcp-Session-Id`";
-    error(StatusCode::NOT_FOUND, UNKNOWN_SESSION, message)
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": UNKNOWN_SESSION.0, "message": message}});
+    error_response(StatusCode::NOT_FOUND, &error)
 }
 
-/// Returns a response with an error of JSON-RPC for no request.
-fn error(status: StatusCode, code: ErrorCode, message: &str) -> Response {
-    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code.0, "message": message}});
+/// Returns a response with an error of JSON-RPC.
+fn error_response(status: StatusCode, error: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
 }
 

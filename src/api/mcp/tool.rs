@@ -8,8 +8,9 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestMethod, CallToolResult, ConstString, ContentBlock, CustomRequest, ErrorCode, ErrorData,
-    Implementation, JsonObject, MetaObject, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestMethod, CallToolResult, ConstString, ContentBlock, CustomRequest, DiscoverRequestMethod, ErrorCode,
+    ErrorData, Implementation, InitializeResultMethod, JsonObject, ListToolsRequestMethod, MetaObject,
+    PingRequestMethod, ServerCapabilities, ServerConfig, SubscriptionsListenRequestMethod, Tool, ToolAnnotations,
 };
 use serde_json::{Value, json};
 
@@ -39,12 +40,20 @@ const NATIVE_SELECTORS: &str = "@e1 from the last snapshot, CSS, xpath=//a[1]";
 /// Name of the tool.
 pub(crate) const NAME: &str = "browser-shell";
 
-/// Returns the error for a request that is none of those that rmcp knows: another method, or a call whose parameters have wrong types.
+/// Returns the error for a request that is none of those that rmcp knows: another method, or one of ours whose parameters have wrong types.
 pub(crate) fn refuse_custom(request: &CustomRequest) -> ErrorData {
-    if request.method != CallToolRequestMethod::VALUE {
-        return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method.clone(), None);
-    }
-    let text = "`params` must have `name`, a string, and `arguments` must be an object";
+    let text = match request.method.as_str() {
+        InitializeResultMethod::VALUE => {
+            "`params` must have `protocolVersion`, a string, `capabilities`, an object, and `clientInfo`, an object with `name` \
+             and `version`, both strings"
+        }
+        CallToolRequestMethod::VALUE => "`params` must have `name`, a string, and `arguments` must be an object",
+        ListToolsRequestMethod::VALUE => "`params` must be an object, and its `cursor` a string",
+        PingRequestMethod::VALUE => "`params` must be an object",
+        DiscoverRequestMethod::VALUE => "`params` must be an object with no member but `_meta`",
+        SubscriptionsListenRequestMethod::VALUE => "`params` must have `notifications`, an object",
+        _ => return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method.clone(), None),
+    };
     ErrorData::invalid_params(text, None)
 }
 
@@ -196,6 +205,24 @@ pub(crate) fn call_result(object: Value, attachment: Option<ContentBlock>, is_er
 mod tests {
     use super::*;
     use browser_shell_core::policy::file::parse;
+
+    #[test]
+    fn known_method_with_wrong_parameters_names_them() {
+        for (method, member) in [
+            ("initialize", "`clientInfo`"),
+            ("tools/call", "`name`"),
+            ("tools/list", "`cursor`"),
+            ("ping", "`params`"),
+            ("server/discover", "`params`"),
+            ("subscriptions/listen", "`notifications`"),
+        ] {
+            let error = refuse_custom(&CustomRequest::new(method, None));
+            assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{method}");
+            assert!(error.message.contains(member), "{method}: {error}");
+        }
+        let other = refuse_custom(&CustomRequest::new("tools/run", None));
+        assert_eq!(other.code, ErrorCode::METHOD_NOT_FOUND, "control");
+    }
 
     // Requirement 1.1.
     #[test]

@@ -12,7 +12,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{MatchedPath, Path, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::api::http::filter::{FilterRefusal, RequestFilter};
-use crate::api::http::{self, Connections, MAX_BODY, RunningRequests, SlotHandle, until_sent};
+use crate::api::http::{self, Connections, MAX_BODY, RunningRequests, STOPPING, Shutdown, SlotHandle, until_sent};
 use crate::api::mcp;
 use crate::api::orchestrator::mcp::RuntimeMcpServer;
 use crate::api::orchestrator::replies::{BatchResult, Destroyed, ExecResult, HealthReply, Invalid, Meta, Refused};
@@ -34,6 +34,7 @@ use crate::api::orchestrator::requests::{
 };
 use crate::api::orchestrator::schema::{FieldError, Segment, reply_schema};
 use crate::api::orchestrator::service::Runtime;
+use browser_shell_browser::health::BrowserHealth;
 use browser_shell_core::session_id::{DOTTED_NAME_PATTERN, NAME_PATTERN, TenantId};
 use browser_shell_core::shares::{Party, TrustedProxies};
 use browser_shell_system::metrics::CONTENT_TYPE;
@@ -74,9 +75,20 @@ pub(crate) async fn serve(
     let filter = Arc::new(filter);
     let shared =
         RouterState { runtime: runtime.clone(), filter, request_schemas, document, requests: requests.clone() };
-    http::serve(listener, router(shared), Connections::KeptAlive, TrustedProxies::default(), &requests, stop, grace)
-        .await;
+    let answering = runtime.clone();
+    let shutdown = Shutdown::new(stop, grace).with_answer(move |address| answer_while_stopping(&answering, address));
+    let proxies = TrustedProxies::default();
+    http::serve(listener, router(shared), Connections::KeptAlive, proxies, &requests, shutdown).await;
     runtime.calls.cancel_all();
+}
+
+/// Returns the response to a request while the server stops.
+fn answer_while_stopping(runtime: &Runtime, address: &Uri) -> Response {
+    if address.path() == HEALTH {
+        reply(StatusCode::SERVICE_UNAVAILABLE, &runtime.health(BrowserHealth::Unavailable))
+    } else {
+        refuse(StatusCode::SERVICE_UNAVAILABLE, STOPPING)
+    }
 }
 
 fn router(shared: RouterState) -> Router {
@@ -91,7 +103,7 @@ fn router(shared: RouterState) -> Router {
         .route("/sessions/{sandbox_id}", delete(destroy))
         .merge(mcp)
         .fallback(async || refuse(StatusCode::NOT_FOUND, "Not Found"))
-        .method_not_allowed_fallback(async || refuse(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"))
+        .method_not_allowed_fallback(async || refuse_method(None))
         .layer(from_fn_with_state(shared.clone(), filter))
         .with_state(shared)
 }
@@ -126,7 +138,9 @@ fn check(filter: &RequestFilter, request: &Request) -> Result<(), Box<Response>>
     let refuse_for = |refusal| Box::new(refuse_for(refusal));
     filter.check(request.headers()).map_err(refuse_for)?;
     if request.uri().path() == HEALTH {
-        return Ok(());
+        // The body of another method is not read.
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        return if is_read { Ok(()) } else { Err(Box::new(refuse_method(Some("GET, HEAD")))) };
     }
     filter.check_token(request.headers()).map_err(refuse_for)?;
     match request.extensions().get::<SlotHandle>().map(|place| place.recognize(Party::Anyone)) {
@@ -153,6 +167,15 @@ fn reply(status: StatusCode, body: &impl Serialize) -> Response {
 
 fn refuse(status: StatusCode, detail: &str) -> Response {
     reply(status, &Refused { detail: detail.to_owned() })
+}
+
+/// Returns the reply to a request with a wrong method. The router adds the allowed ones, unless they are given.
+fn refuse_method(allowed: Option<&'static str>) -> Response {
+    let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    if let Some(allowed) = allowed {
+        response.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static(allowed));
+    }
+    response
 }
 
 /// Returns the reply to a request with errors; `root` is the part of the request that they are in.
@@ -270,7 +293,9 @@ fn paths() -> Value {
             "operationId": "mcp",
             "summary": "The same as MCP tools, by streamable HTTP (Model Context Protocol)",
             "requestBody": { "required": true, "content": { "application/json": { "schema": { "type": "object" } } } },
-            "responses": { "200": text("A JSON-RPC message", "application/json"), "401": refused, "403": refused },
+            "responses": {
+                "200": text("A JSON-RPC message", "application/json"), "401": refused, "403": refused, "503": stopping(),
+            },
         }},
         "/meta": get_operation("meta", "Describe this runtime", &answer::<Meta>("The answer")),
         "/metrics": get_operation("metrics", "Return counters for Prometheus", &text("The answer", "application/openmetrics-text")),
@@ -283,7 +308,10 @@ fn paths() -> Value {
             }],
             "responses": {
                 "200": answer::<Destroyed>("There is no such session any more"),
-                "503": answer::<Destroyed>("The session could not be ended yet"),
+                "503": {
+                    "description": "The session could not be ended yet, or the server has no room or stops",
+                    "content": { "application/json": { "schema": { "anyOf": [reference::<Destroyed>(), reference::<Refused>()] } } },
+                },
                 "422": answer::<Invalid>("Every error of the request"), "401": refused, "403": refused,
             },
         }},
@@ -299,7 +327,7 @@ fn post_operation<Request: JsonSchema, Reply: JsonSchema>(id: &str, summary: &st
         "responses": {
             "200": answer::<Reply>("The reply, even if the command failed"),
             "422": answer::<Invalid>("Every error of the request"),
-            "401": refused, "403": refused, "408": refused, "413": refused, "415": refused,
+            "401": refused, "403": refused, "408": refused, "413": refused, "415": refused, "503": stopping(),
         },
     }})
 }
@@ -309,8 +337,12 @@ fn get_operation(id: &str, summary: &str, answer_200: &Value) -> Value {
     json!({ "get": {
         "operationId": id,
         "summary": summary,
-        "responses": { "200": answer_200, "401": refused, "403": refused },
+        "responses": { "200": answer_200, "401": refused, "403": refused, "503": stopping() },
     }})
+}
+
+fn stopping() -> Value {
+    answer::<Refused>("The server has no room, or stops: try again")
 }
 
 fn answer<T: JsonSchema>(description: &str) -> Value {
@@ -355,6 +387,20 @@ mod tests {
         assert_eq!(received(HEALTH, "").await, Ok(()), "control");
         assert_eq!(received("/exec", "{}").await, Ok(()), "control");
         assert_eq!(received(HEALTH, "{}").await, Err(StatusCode::PAYLOAD_TOO_LARGE));
+    }
+
+    #[test]
+    fn other_methods_of_health_are_refused_unread() {
+        let status = |method: Method, path: &'static str| {
+            let mut request = Request::new(Body::from("{}"));
+            *request.uri_mut() = Uri::from_static(path);
+            *request.method_mut() = method;
+            request.headers_mut().insert(header::HOST, header::HeaderValue::from_static("127.0.0.1"));
+            check(&RequestFilter::new([]).with_addresses(), &request).err().map(|response| response.status())
+        };
+        assert_eq!(status(Method::POST, HEALTH), Some(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(status(Method::GET, HEALTH), None, "control");
+        assert_eq!(status(Method::POST, "/exec"), None, "control");
     }
 
     #[test]

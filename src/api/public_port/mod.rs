@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::{API_KEY_HEADER, Authenticator};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::{self, Connections, MAX_BODY, RequestLine, RunningRequests};
+use crate::api::http::{self, Connections, MAX_BODY, RequestLine, RunningRequests, Shutdown};
 use crate::api::mcp;
 use crate::api::mcp::server::McpServer;
 use crate::api::public_port::cast::Visitor;
@@ -124,7 +124,8 @@ pub(crate) async fn serve(port: Arc<PublicPort>, server: McpServer, listener: Tc
     let proxies = port.proxies.clone();
     let shared = PortState { port, requests: requests.clone() };
     let app: Router = mcp::http::routes(server, &stop).layer(from_fn_with_state(shared, respond));
-    http::serve(listener, app, Connections::OneRequest, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    let shutdown = Shutdown::new(stop, SHUTDOWN_TIMEOUT).with_answer(mcp::http::answer_while_stopping);
+    http::serve(listener, app, Connections::OneRequest, proxies, &requests, shutdown).await;
 }
 
 /// Responds to a request, with the headers that every response has.

@@ -2,6 +2,7 @@
 //!
 //! Requirements: 1.1, 1.4.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::call::phases::{CallContext, ValidatedCall};
@@ -12,10 +13,11 @@ use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{self, Command, Profile, ValueKind};
-use browser_shell_core::policy::{Engine, SessionAccess};
+use browser_shell_core::policy::{Engine, Policy, SessionAccess};
 use browser_shell_core::request::{CallArguments, DEFAULT_TIMEOUT_SEC};
 use browser_shell_core::session_id::SessionId;
 use browser_shell_system::os::describe;
+use browser_shell_system::policy_source::PolicyError;
 
 /// First step of every call.
 pub(crate) struct Validate;
@@ -39,7 +41,7 @@ impl Validate {
         let CallArguments { session, argv, timeout } = arguments?;
         let policy = context.services.policy.current_for(Some(&session));
         let session = match &context.principal {
-            Some(principal) => session_of(session, principal, policy.clone()?.access.sessions)?,
+            Some(principal) => session_of(session, principal, session_access(context, &argv, &policy)?)?,
             None => session,
         };
         let profile = context.options.profile;
@@ -89,6 +91,19 @@ fn check_engine(engine: Engine, command: &Command) -> Result<(), Decision> {
         }
         Engine::AgentBrowser if command.form.is_of_cdp() || command.waits_for_reference() => Err(not_in_engine(engine)),
         Engine::AgentBrowser => Ok(()),
+    }
+}
+
+/// Returns to whom the session of a call belongs. A `close` needs no policy in force.
+fn session_access(
+    context: &CallContext,
+    argv: &[String],
+    policy: &Result<Arc<Policy>, PolicyError>,
+) -> Result<SessionAccess, PolicyError> {
+    let is_close = argv.first().is_some_and(|word| word == "close");
+    match policy {
+        Ok(policy) => Ok(policy.access.sessions),
+        Err(error) => context.services.policy.last_sessions().filter(|_| is_close).ok_or_else(|| error.clone()),
     }
 }
 
@@ -220,6 +235,24 @@ mod tests {
         assert_ne!(alice, name(), "callers without credentials have other sessions");
         let decision = session(None, SessionAccess::Own).expect_err("refused");
         assert_eq!(decision.code, Code::SubjectMissing);
+    }
+
+    #[tokio::test]
+    async fn session_of_a_subject_is_closed_without_a_policy() {
+        let own = r#"{"access":{"sessions":"own"},"browser":{"isolation":"session"}}"#;
+        let call = async |pipeline: &TestPipeline, word: &str| {
+            let arguments = json!({"session_id": "s", "argv": [word]});
+            let request = CallRequest::of_tool(arguments.as_object().expect("an object"));
+            let ada = Principal { subject: Subject::new("ada"), ..Principal::anonymous() };
+            pipeline.send(request.of_principal(Some(ada))).await.decision.code
+        };
+        let pipeline = TestPipeline::new(own);
+        assert_ne!(call(&pipeline, "snapshot").await, Code::PolicyInvalid);
+        pipeline.write_policy("no policy");
+        assert_eq!(call(&pipeline, "snapshot").await, Code::PolicyInvalid, "control");
+        assert_ne!(call(&pipeline, "close").await, Code::PolicyInvalid);
+        // It is not known whose session the name means.
+        assert_eq!(call(&TestPipeline::new("no policy"), "close").await, Code::PolicyInvalid, "no policy before");
     }
 
     #[tokio::test]

@@ -84,9 +84,8 @@ async fn call_tool(
     let reply = async {
         match tokio::time::timeout(limit, service.call_tool(parameters)).await {
             Err(_) => Err(timeout_error(limit)),
-            Ok(Ok(result)) => {
-                read_reply(&result).ok_or_else(|| not_mcp(format!("its reply is not that of `{}`", tool::NAME)))
-            }
+            Ok(Ok(result)) => read_reply(&result, &options.session)
+                .ok_or_else(|| not_mcp(format!("its reply is not that of `{}`", tool::NAME))),
             Ok(Err(ServiceError::McpError(error))) => {
                 Err(ServerError::Refused { url: url.to_owned(), reason: error.message.into_owned() })
             }
@@ -117,17 +116,22 @@ fn call_timeout(seconds: Option<f64>) -> Duration {
     })
 }
 
-/// Reads a plain answer; `None` if it is that of another tool.
-fn read_plain(result: &CallToolResult) -> Option<Value> {
-    let exit_code = result.meta.as_ref()?.0.get(tool::EXIT_CODE)?.as_i64()?;
+/// Reads a plain answer to a call of this session, which the answer does not name; `None` if it is that of another tool.
+fn read_plain(result: &CallToolResult, session: &str) -> Option<Value> {
+    let meta = &result.meta.as_ref()?.0;
+    let exit_code = meta.get(tool::EXIT_CODE)?.as_i64()?;
     let text = result.content.iter().find_map(|content| content.as_text())?.text.as_str();
     let (stdout, stderr) = if exit_code == 0 { (text, "") } else { ("", text) };
-    Some(json!({ "session_id": "", "exit_code": exit_code, "stdout": stdout, "stderr": stderr }))
+    let mut reply = json!({ "session_id": session, "exit_code": exit_code, "stdout": stdout, "stderr": stderr });
+    if let (Some(members), Some(code)) = (reply.as_object_mut(), meta.get(tool::CODE)) {
+        members.insert("code".to_owned(), code.clone());
+    }
+    Some(reply)
 }
 
-/// Reads the tool's reply; `None` if it is that of another tool.
-fn read_reply(result: &CallToolResult) -> Option<PrintedReply> {
-    let json = read_plain(result).or_else(|| result.structured_content.clone())?;
+/// Reads the tool's reply to a call of this session; `None` if it is that of another tool.
+fn read_reply(result: &CallToolResult, session: &str) -> Option<PrintedReply> {
+    let json = read_plain(result, session).or_else(|| result.structured_content.clone())?;
     let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
     let picture = result.content.iter().find_map(|content| match content {
         ContentBlock::Image(image) => STANDARD.decode(&image.data).ok(),
@@ -191,6 +195,21 @@ fn check_token(bytes: &[u8], source: String) -> Result<String, TokenError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_reply_has_its_session_and_code() {
+        for (exit_code, code, stdout, stderr) in [(0, "ok", "text", ""), (75, "page-lost", "", "text")] {
+            let details = json!({ tool::EXIT_CODE: exit_code, tool::CODE: code });
+            let result = tool::text_result("text".to_owned(), details, None, exit_code != 0);
+            let reply = read_reply(&result, "s7").expect("a reply");
+            assert_eq!(
+                reply.json,
+                json!({"session_id": "s7", "exit_code": exit_code, "stdout": stdout, "stderr": stderr, "code": code})
+            );
+        }
+        let other = tool::text_result("text".to_owned(), json!({ "other": 0 }), None, false);
+        assert!(read_reply(&other, "s7").is_none(), "control: another tool");
+    }
 
     #[test]
     fn token_is_one_line_of_visible_characters() {

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::{self, Connections, RunningRequests};
+use crate::api::http::{self, Connections, RunningRequests, Shutdown};
 use crate::api::public_port::PublicPort;
 use crate::call::Services;
 use browser_shell_browser::health::BrowserHealth;
@@ -47,7 +47,8 @@ pub(super) async fn serve(health: ServeHealth, listener: TcpListener, stop: Canc
         .with_state(health)
         .layer(from_fn_with_state(filter, check));
     let (proxies, requests) = (TrustedProxies::default(), RunningRequests::default());
-    http::serve(listener, app, Connections::KeptAlive, proxies, &requests, stop, SHUTDOWN_TIMEOUT).await;
+    let shutdown = Shutdown::new(stop, SHUTDOWN_TIMEOUT);
+    http::serve(listener, app, Connections::KeptAlive, proxies, &requests, shutdown).await;
 }
 
 async fn check(State(filter): State<Arc<RequestFilter>>, request: Request, next: Next) -> Response {
@@ -62,7 +63,7 @@ impl ServeHealth {
     fn response(&self, has_others: bool) -> Response {
         let browser = *self.browser.borrow();
         let screen = self.port.screen.as_ref().map(|(_, screen)| screen.is_running());
-        let (policy, audit) = (self.services.policy.current().is_ok(), self.services.audit.is_writing());
+        let (policy, audit) = (self.services.policy.current().is_ok(), self.services.audit_is_writing());
         let is_alive = browser.is_usable() && screen != Some(false);
         let is_healthy = is_alive && (!has_others || policy && audit);
         let status = if is_healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

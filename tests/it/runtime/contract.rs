@@ -253,6 +253,7 @@ fn unknown_route_is_404_and_wrong_method_is_405() {
         let reply = target.request(method, path, &[], "").expect_status(405);
         assert_eq!(reply.json(), json!({"detail": "Method Not Allowed"}), "{method} {path}");
     }
+    target.request("POST", "/health", &["Content-Type: application/json"], "{}").expect_status(405);
 }
 
 #[test]

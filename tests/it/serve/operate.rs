@@ -213,4 +213,12 @@ fn health_returns_with_room_for_the_audit_log() {
     fs::remove_file(disk.0.path().join("audit.log.1")).unwrap();
     // A probe that keeps calls away would otherwise keep the server unhealthy.
     audit("healthy");
+    // Where lines are required, none is lost before the server says that it refuses calls.
+    service.env.write_policy(&json!({"audit": {"require": true}}).to_string());
+    assert_eq!(call(), 0, "control");
+    audit("healthy");
+    File::create(disk.0.path().join("audit.log.1")).unwrap();
+    disk.fill();
+    audit("unhealthy");
+    assert_eq!(call(), 75);
 }

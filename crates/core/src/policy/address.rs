@@ -115,22 +115,47 @@ pub(crate) enum CidrError {
     /// Host bits that are set, with the block without them.
     #[error("`{0}` has bits set after its prefix; write `{1}`")]
     HostBits(String, IpNet),
+    /// Number of an IPv4 address with a leading zero, which is octal in a host.
+    #[error("`{0}` has a number with a leading zero, which many programs read as octal; write it without the zero")]
+    LeadingZero(String),
+    /// Block of IPv4 addresses in the form of IPv6, which matches no address: those are compared as IPv4. With the block to write.
+    #[error("`{0}` is a block of IPv4 in the form of IPv6; write `{1}`")]
+    Mapped(String, Ipv4Net),
 }
 
 /// Parses an address or a CIDR block.
 ///
 /// # Errors
 ///
-/// Host bits that are set are an error too, because they are most likely a typing error.
+/// Host bits that are set are an error too, because they are most likely a typing error. So are forms that mean another block than they seem
+/// to.
 pub(crate) fn parse_cidr(text: &str) -> Result<IpNet, CidrError> {
-    if let Ok(address) = text.parse::<IpAddr>() {
-        return Ok(match address {
-            IpAddr::V4(v4) => IpNet::V4(Ipv4Net::from(v4)),
-            IpAddr::V6(v6) => IpNet::V6(Ipv6Net::from(v6)),
-        });
+    let net = match text.parse::<IpAddr>() {
+        Ok(IpAddr::V4(v4)) => IpNet::V4(Ipv4Net::from(v4)),
+        Ok(IpAddr::V6(v6)) => IpNet::V6(Ipv6Net::from(v6)),
+        Err(_) => text.parse().map_err(|_| CidrError::Syntax(text.to_owned()))?,
+    };
+    if has_leading_zero(text) {
+        return Err(CidrError::LeadingZero(text.to_owned()));
     }
-    let net: IpNet = text.parse().map_err(|_| CidrError::Syntax(text.to_owned()))?;
+    if let Some(mapped) = mapped(net) {
+        return Err(CidrError::Mapped(text.to_owned(), mapped));
+    }
     if net.trunc() == net { Ok(net) } else { Err(CidrError::HostBits(text.to_owned(), net.trunc())) }
+}
+
+/// Returns true if a number of the IPv4 address in a block has a leading zero.
+fn has_leading_zero(block: &str) -> bool {
+    let address = block.split('/').next().unwrap_or_default();
+    let last = address.rsplit(':').next().unwrap_or_default();
+    last.contains('.') && last.split('.').any(|number| number.len() > 1 && number.starts_with('0'))
+}
+
+/// Returns the block of IPv4 addresses that a block in `::ffff:0:0/96` holds.
+fn mapped(net: IpNet) -> Option<Ipv4Net> {
+    let IpNet::V6(v6) = net else { return None };
+    let prefix = v6.prefix_len().checked_sub(96)?;
+    Some(Ipv4Net::new(v6.addr().to_ipv4_mapped()?, prefix).ok()?.trunc())
 }
 
 const IPV4_CSV: &str = include_str!("data/iana-ipv4-special-registry-1.csv");

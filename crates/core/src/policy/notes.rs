@@ -5,6 +5,9 @@
 //! list is short and made by hand, from what the operators document; it is for warnings, and no decision depends on it.
 
 use std::iter;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::browser::Isolation;
 use super::evaluate::Section;
@@ -37,6 +40,7 @@ impl Policy {
             notes.push(format!("snapshot.engine is the older name of engine; write \"engine\": \"{engine}\" instead"));
         }
         notes.extend(self.relay_notes());
+        notes.extend(self.block_notes());
         notes.extend(self.engine_notes());
         notes.extend(self.state_note().map(str::to_owned));
         notes.extend(self.sandbox.notes());
@@ -63,6 +67,28 @@ impl Policy {
             .collect();
         notes.sort();
         notes
+    }
+
+    /// Returns the notes for allowed blocks with addresses that hardly anybody means.
+    fn block_notes(&self) -> Vec<String> {
+        let sections = self.sessions.iter().enumerate();
+        let sections = sections.map(|(position, rules)| (Section::Session(position), &rules.open));
+        let all = iter::once((Section::Top, &*self.open)).chain(sections);
+        let blocks = all.flat_map(|(section, open)| {
+            let blocks = open.allow_cidrs.iter().flatten().enumerate();
+            blocks.map(move |(position, block)| (section.item("allow_cidrs", position), block))
+        });
+        let note = |(entry, block): (String, &IpNet)| {
+            let reason = if LINK_LOCAL.iter().any(|local| local.contains(block) || block.contains(local)) {
+                "link-local addresses, and clouds give credentials to whoever reaches 169.254.169.254"
+            } else if LOOPBACK.iter().any(|local| block != local && block.contains(local)) {
+                "this machine's own addresses, at which its services trust their clients"
+            } else {
+                return None;
+            };
+            Some(format!("{entry}: `{block}` has {reason}; write smaller blocks"))
+        };
+        blocks.filter_map(note).collect()
     }
 
     /// Returns the notes for enabled subcommands and forms that an engine of the file lacks.
@@ -163,6 +189,18 @@ impl SandboxPolicy {
         notes
     }
 }
+
+/// Addresses of a network without a router (RFC 3927, RFC 4291).
+const LINK_LOCAL: [IpNet; 2] = [
+    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16)),
+    IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10)),
+];
+
+/// Addresses of the machine itself.
+const LOOPBACK: [IpNet; 2] = [
+    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8)),
+    IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128)),
+];
 
 /// Host that serves pages of other sites, by itself and by the names below it.
 struct Relay {
@@ -285,6 +323,33 @@ mod tests {
         ] {
             assert_eq!(notes(&format!(r#"{{"open":{{{open}}}}}"#)), [""; 0], "control: {open}");
         }
+    }
+
+    #[test]
+    fn blocks_with_addresses_of_the_machine_have_a_note() {
+        let notes = |block: &str| {
+            let text = format!(r#"{{"open":{{"allow_cidrs":["10.0.0.0/8","{block}"]}}}}"#);
+            parse_for_home(&text, None).expect("valid").notes()
+        };
+        for (block, part) in [
+            ("0.0.0.0/0", "169.254.169.254"),
+            ("169.254.169.254", "169.254.169.254"),
+            ("fe80::/10", "169.254.169.254"),
+            ("::/0", "169.254.169.254"),
+            ("64.0.0.0/2", "this machine's own"),
+        ] {
+            let found = notes(block);
+            assert!(
+                matches!(&found[..], [note] if note.starts_with("open.allow_cidrs[1]: ") && note.contains(part)),
+                "{block}: {found:?}"
+            );
+        }
+        for block in ["127.0.0.0/8", "127.0.0.1", "::1", "192.168.0.0/16", "fd00::/8"] {
+            assert_eq!(notes(block), [""; 0], "control: {block}");
+        }
+        let text = r#"{"sessions":[{"match":"a","open":{"allow_cidrs":["0.0.0.0/0"]}}]}"#;
+        let found = parse_for_home(text, None).expect("valid").notes();
+        assert!(found[0].starts_with("sessions[0].open.allow_cidrs[0]: "), "{found:?}");
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Paths {
     /// If the runtime folder is not usable or not private, or a path is not UTF-8.
     pub fn open(settings: &Settings, profile: Profile) -> Result<Self, PathError> {
         let mut paths = Self::without_secret(settings, profile)?;
+        private_folder::create_runtime(&paths.runtime)?;
         for folder in paths.folders() {
             private_folder::create(&folder)?;
         }
@@ -99,7 +100,7 @@ impl Paths {
     /// As for [`Self::open`], of what exists.
     pub fn inspect(settings: &Settings, profile: Profile) -> Result<(Self, bool), PathError> {
         let paths = Self::without_secret(settings, profile)?;
-        let mut exists = true;
+        let mut exists = private_folder::runtime_exists(&paths.runtime)?;
         for folder in paths.folders() {
             exists &= private_folder::exists(&folder)?;
         }
@@ -113,8 +114,8 @@ impl Paths {
     }
 
     /// Returns the folders of all sessions.
-    fn folders(&self) -> [PathBuf; 3] {
-        [self.runtime.clone(), self.runtime.join("s"), self.runtime.join("k")]
+    fn folders(&self) -> [PathBuf; 2] {
+        [self.runtime.join("s"), self.runtime.join("k")]
     }
 
     fn without_secret(settings: &Settings, profile: Profile) -> Result<Self, PathError> {
@@ -368,9 +369,8 @@ impl Instance {
     pub fn take(settings: &Settings) -> Result<Self, PathError> {
         let runtime = runtime_folder(settings)?;
         let all = runtime.join("i");
-        for folder in [&runtime, &all] {
-            private_folder::create(folder)?;
-        }
+        private_folder::create_runtime(&runtime)?;
+        private_folder::create(&all)?;
         let mut taken = None;
         for number in 1..=MAX_INSTANCES {
             let folder = all.join(number.to_string());

@@ -13,6 +13,9 @@ use browser_shell_core::decision::{Code, Decision};
 /// The length of a secret, in bytes.
 const SECRET_LEN: usize = 32;
 
+/// Files of a runtime folder, of which one that was used has some.
+const OWN_FILES: [&str; 3] = ["secret", "server.lock", "i"];
+
 /// Error of a file or folder of sessions.
 #[derive(Debug, Error)]
 pub enum PathError {
@@ -33,6 +36,9 @@ pub enum PathError {
     /// Users other than its owner can write to the folder.
     #[error("other users can write to the folder `{}`; run `chmod go-w` on it", .0.display())]
     WritableByOthers(PathBuf),
+    /// Users other than its owner can enter the folder, which this program has not made.
+    #[error("other users can enter the folder `{}`; use a folder of its own, with the mode 0700", .0.display())]
+    NotPrivate(PathBuf),
     /// The path is not UTF-8. agent-browser and the reaper receive it as text.
     #[error("the path `{}` is not UTF-8; choose another one", .0.display())]
     NotUtf8(PathBuf),
@@ -84,6 +90,34 @@ pub(super) fn create(path: &Path) -> Result<(), PathError> {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Creates the runtime folder, or checks that the existing one is private. The mode of a folder that others have made for their own use is
+/// not changed.
+///
+/// # Errors
+///
+/// As for [`create`], and if other users can enter a folder that this program has not used.
+pub(super) fn create_runtime(path: &Path) -> Result<(), PathError> {
+    runtime_exists(path)?;
+    create(path)
+}
+
+/// Returns true if there is a folder that [`create_runtime`] accepts, and false if it would be made. Nothing is changed.
+///
+/// # Errors
+///
+/// As for [`create_runtime`], if there is something.
+pub(super) fn runtime_exists(path: &Path) -> Result<bool, PathError> {
+    if !exists(path)? {
+        return Ok(false);
+    }
+    let metadata = check(path)?;
+    let is_ours = |name: &&str| fs::symlink_metadata(path.join(name)).is_ok_and(|file| file.uid() == metadata.uid());
+    if metadata.mode() & 0o077 != 0 && !OWN_FILES.iter().any(is_ours) {
+        return Err(PathError::NotPrivate(path.to_owned()));
+    }
+    Ok(true)
 }
 
 /// Returns true if there is a folder that [`create`] accepts, and false if it would be made. Nothing is changed.

@@ -68,6 +68,28 @@ fn links_and_folders_of_other_users_are_refused() {
 }
 
 #[test]
+fn mode_of_a_folder_of_others_is_not_changed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (settings, runtime) = (settings(root.path()), root.path().join("r"));
+    let set_mode = |mode| fs::set_permissions(&runtime, fs::Permissions::from_mode(mode)).expect("set");
+    let mode = || fs::metadata(&runtime).expect("there").mode() & 0o7777;
+    fs::create_dir(&runtime).expect("made");
+    for shared in [0o1777, 0o755, 0o710] {
+        set_mode(shared);
+        assert!(matches!(Paths::inspect(&settings, Profile::Tool), Err(PathError::NotPrivate(_))), "{shared:o}");
+        assert!(matches!(Paths::open(&settings, Profile::Tool), Err(PathError::NotPrivate(_))), "{shared:o}");
+        assert!(matches!(Instance::take(&settings), Err(PathError::NotPrivate(_))), "{shared:o}");
+        assert_eq!(mode(), shared);
+    }
+    set_mode(0o700);
+    Paths::open(&settings, Profile::Tool).expect("control: a private folder");
+    // It is ours now.
+    set_mode(0o755);
+    Paths::open(&settings, Profile::Tool).expect("used before");
+    assert_eq!(mode(), 0o700);
+}
+
+#[test]
 fn runtime_folder_too_long_for_sockets_is_refused() {
     let root = tempfile::tempdir().expect("a folder");
     let long = root.path().join("x".repeat(60));

@@ -66,6 +66,26 @@ fn session_that_the_server_does_not_know_has_lost_its_page() {
     server.call_within(60, "s", &["get", "url"]).ok();
 }
 
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn session_that_has_lost_its_page_takes_no_place() {
+    let (browser, program) = (GateBrowser::start(), agent_browsers().remove(0));
+    for engine in ENGINES {
+        let server = env(&browser, &program, &policy(engine)).with("BROWSER_SHELL_MAX_SESSIONS", "2").serve();
+        server.call_within(60, "other", &["open", &shop("hello")]).ok();
+        for session in ["x1", "x2", "x3"] {
+            let lost = server.call_within(60, session, &["snapshot"]).fails_with(69);
+            assert!(lost.stderr.starts_with("page-lost: "), "{engine}: {lost:?}");
+        }
+        server.call_within(60, "x4", &["open", &shop("hello")]).ok();
+        let full = server.call("x1", &["snapshot"]).fails_with(75);
+        assert!(full.stderr.starts_with("too-many-sessions: "), "control: {full:?}");
+        server.call("x4", &["close"]).ok();
+        // It was told once.
+        server.call_within(60, "x1", &["get", "url"]).ok();
+    }
+}
+
 /// Asserts that a session can do its work, and that another one was left alone.
 #[track_caller]
 fn assert_healed(server: &Server) {

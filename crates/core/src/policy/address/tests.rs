@@ -118,6 +118,17 @@ fn cidr_errors_name_the_fix() {
     assert!(parse_cidr("10.0.0.0/33").is_err());
     assert!(parse_cidr("example.com").is_err());
     assert_eq!(parse_cidr("10.1.2.3").expect("one address").to_string(), "10.1.2.3/32");
+    for text in ["010.0.0.0/8", "10.00.0.0/8", "::ffff:10.0.01.0/120"] {
+        assert!(parse_cidr(text).is_err(), "{text}");
+    }
+    assert!(parse_cidr("010.0.0.0/8").expect_err("octal").to_string().contains("leading zero"));
+    for (text, wanted) in [("::ffff:10.0.0.0/104", "10.0.0.0/8"), ("::ffff:10.1.2.3", "10.1.2.3/32")] {
+        let error = parse_cidr(text).expect_err("mapped").to_string();
+        assert!(error.ends_with(&format!("write `{wanted}`")), "{error}");
+    }
+    for text in ["0.0.0.0/0", "::/0", "fd00:0010::/32", "2002::/16"] {
+        assert!(parse_cidr(text).is_ok(), "control: {text}");
+    }
 }
 
 proptest! {

@@ -106,6 +106,14 @@ fn range_of_addresses_is_named_in_place_of_a_host() {
 }
 
 #[test]
+fn suffix_with_a_wildcard_is_suggested_without_it() {
+    for (suffix, fix) in [("*.example.com", ".example.com"), ("*example.com", ".example.com"), ("*", ".example.com")] {
+        let text = problems(&json!({"open": {"allow_host_suffixes": [suffix]}}).to_string());
+        assert!(text.contains(&format!("`{suffix}` must begin with a dot; write `{fix}`")), "{text}");
+    }
+}
+
+#[test]
 fn runtime_policy_problems_are_reported_at_once() {
     insta::assert_snapshot!(
         [

@@ -133,7 +133,8 @@ fn is_range(text: &str) -> bool {
 
 fn parse_suffix(text: &str) -> Result<String, InvalidValue> {
     let Some(rest) = text.strip_prefix('.') else {
-        return Err(InvalidValue::from_message(format!("`{text}` must begin with a dot; write `.{text}`")));
+        let name = Some(text.trim_start_matches(['*', '.'])).filter(|name| !name.is_empty()).unwrap_or("example.com");
+        return Err(InvalidValue::from_message(format!("`{text}` must begin with a dot; write `.{name}`")));
     };
     match normalize_host(rest) {
         Ok(Host::Name(name)) => Ok(format!(".{name}")),
