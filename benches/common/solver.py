@@ -485,7 +485,8 @@ def choose(tree, name, verb, step, is_full):
         return in_row(tree, name, wanted, step)
     near = step.get("near") or step.get("in_group")
     anchors = anchors_of(tree, near)
-    if anchors == []:
+    # Some tools say what an element stands beside without a line for that.
+    if anchors == [] and not any(plain(node.near) == plain(near) for node in tree.nodes):
         return None
     if name == "":
         return nameless(tree, anchors, int(step["nth"]), step.get("looks"))

@@ -29,20 +29,34 @@ pub(super) async fn turn_to(gate: &GateSession, position: usize) -> Outcome {
         Ok(tab) => tab,
         Err(outcome) => return outcome,
     };
+    if !gate.wait_until_set_up(&tab.target).await {
+        let reason = "the tab still waits for its server: turn to it later, or close it";
+        return Outcome::Failed(Decision::new(Code::PageUnreadable, reason));
+    }
     if let Err(error) = gate.show_tab(&tab.target).await {
         return Outcome::Failed(error.into());
     }
     let title = gate.title().await.unwrap_or_default();
-    Outcome::Done(json!({ "index": position, "title": title, "url": tab.url }))
+    // That of a tab that was set up meanwhile may be another one by now.
+    let url = gate.active_url().filter(|_| tab.is_loading).unwrap_or(tab.url);
+    Outcome::Done(json!({ "index": position, "title": title, "url": url }))
 }
 
 /// Closes the tab at a position, or the active one.
 pub(super) async fn close(gate: &GateSession, position: Option<usize>) -> Outcome {
     let before = gate.active_tab();
     if let Some(position) = position {
-        match at(gate, position) {
-            Ok(tab) => gate.set_active_tab(&tab.target),
+        let tab = match at(gate, position) {
+            Ok(tab) => tab,
             Err(outcome) => return outcome,
+        };
+        match gate.close_new_tab(&tab.target).await {
+            Ok(false) => gate.set_active_tab(&tab.target),
+            Ok(true) => {
+                let remaining = gate.tabs().map(|tabs| tabs.len()).unwrap_or_default();
+                return Outcome::Done(json!({ "closed": position, "remaining": remaining }));
+            }
+            Err(error) => return Outcome::Failed(error.into()),
         }
     }
     let named = gate.active_tab();

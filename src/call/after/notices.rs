@@ -180,6 +180,7 @@ fn report_pages(call: &mut AnsweredCall, gate: &GateSession) {
             Some(known) if known.url == tab.url && known.documents == tab.documents => {}
             Some(known) if known.url == tab.url => call.reply.note("the page was loaded again"),
             Some(_) => call.reply.note(&format!("the page is now {}", shown(&tab.url))),
+            None if tab.is_loading => call.reply.note(&format!("a new tab is loading: {}", shown(&tab.url))),
             None => call.reply.note(&format!("a new tab opened: {}", shown(&tab.url))),
         }
     }

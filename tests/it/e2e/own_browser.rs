@@ -75,6 +75,26 @@ fn own_browser_comes_with_recommended_policy_without_a_file() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn redirect_to_another_program_ends_no_browser() {
+    let server = env().serve();
+    let open = |session: &str, path: &str| server.call(session, &["open", &format!("http://{SHOP}/{path}")]).ok();
+    open("other", "hello?kept");
+    open("s", "gate/programs");
+    for selector in ["#framed", "#sent", "#blank"] {
+        let mut shown = server.call("s", &["click", selector]).ok().stderr;
+        wait_for(selector, || {
+            if !shown.contains("was not followed") {
+                shown.push_str(&server.call("s", &["wait", "100"]).ok().stderr);
+            }
+            shown.contains("was not followed").then_some(())
+        });
+    }
+    let address = server.call("other", &["get", "url"]).ok().stdout;
+    assert!(address.contains("/hello?kept"), "{address}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn flooding_tab_takes_the_browser_from_nobody() {
     for way in ["hash", "frames"] {
         let server = env().serve();

@@ -75,6 +75,8 @@ struct PageState {
     url: String,
     title: String,
     opener: Option<TargetId>,
+    /// URL of the document of the tab itself that was allowed last.
+    awaited: Option<String>,
     /// Frames that have a process of their own, by the gate's own sessions on them.
     frames: HashMap<DebugSessionId, OwnFrame>,
     /// Frames whose document was allowed and is not there yet. Until it is, their processes answer nothing.
@@ -537,6 +539,20 @@ impl Page {
     /// Returns true if the tab shows nothing yet, as one does whose first document is on its way.
     pub(super) fn is_about_to_show(&self) -> bool {
         self.state().url.is_empty()
+    }
+
+    /// Records the URL of a document of the tab itself that was allowed.
+    pub(super) fn set_awaited(&self, url: &str) {
+        self.state().awaited = Some(url.to_owned());
+    }
+
+    /// Returns the URL of the first document of the tab, while that is on its way.
+    pub(super) fn awaited(&self) -> Option<String> {
+        if !self.is_loading() {
+            return None;
+        }
+        let state = self.state();
+        state.awaited.clone().filter(|_| state.url.is_empty())
     }
 
     /// Takes the document that a frame begins to show.

@@ -1,12 +1,13 @@
 //! Secret values that a session keeps.
 //!
-//! What the agent typed itself is kept apart: it is secret as the value of its field only. So is what the agent has left of a secret in its
-//! field: a mask elsewhere would confirm a guess of that part.
+//! What the agent typed itself is kept apart: it is secret as the value of its field only. So is a short rest that the agent has left of a
+//! secret in its field: a mask elsewhere would confirm a guess of that part. A long rest is a secret elsewhere too, because pages show what
+//! their fields hold, until the agent has sent it: its own guess is masked nowhere.
 //!
 //! Invariants: a value that cannot be kept is an error, because it could not be masked; a value that was a secret once stays one, so
 //! that typing it confirms no guess.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::{Literals, Pieces, SentPieces};
@@ -27,6 +28,12 @@ const MAX_BYTES: usize = 256 * 1024;
 
 /// Maximum length of a value, in UTF-16 code units, as pages count it.
 pub(super) const MAX_LENGTH: u64 = 4096;
+
+/// Maximum length of what an agent has sent and that is compared with what is left of secrets, in bytes.
+const MAX_SENT: usize = 256 * 1024;
+
+/// Length of what was typed before that a guess may begin with, in bytes.
+const MAX_GUESS: usize = 16 * 1024;
 
 /// Length of a secret from which on it is searched in the text of a page, in characters.
 const LEAST_WORD: usize = 6;
@@ -90,6 +97,7 @@ pub(super) struct SecretValues {
     typed: VecDeque<String>,
     /// Parts of secrets that the agent has left in their fields.
     remainders: BTreeSet<String>,
+    long: LongRemainders,
     /// True if the agent has acted since all fields were read.
     has_acted: bool,
     texts: TypedTexts,
@@ -101,6 +109,19 @@ pub(super) struct SecretValues {
     saved: BTreeSet<String>,
 }
 
+/// Parts of secrets, left in their fields, that have so many characters of one that nobody guesses them. They are masked wherever a page shows
+/// them, but for those that the agent has sent itself: there the mask would confirm its guess.
+#[derive(Clone, Debug, Default)]
+struct LongRemainders {
+    masked: BTreeSet<String>,
+    /// Values of the agent's commands.
+    lines: String,
+    /// Text that it typed.
+    typed: String,
+    /// True if it has sent more than is remembered. Each of them could be a guess then.
+    is_full: bool,
+}
+
 impl SecretValues {
     /// Remembers the text that a command of the agent types.
     pub(super) fn add_typed(&mut self, command: &Command) {
@@ -109,6 +130,7 @@ impl SecretValues {
         if let Some(text) = command.sent_text() {
             self.sent.add(&text);
         }
+        self.long.add_sent(command);
     }
 
     /// Adds the values of all fields of the session's pages. The pages with a dialog reported none.
@@ -187,6 +209,17 @@ impl SecretValues {
         has_part && (self.remainders.contains(old) || is_secret && !text.contains(old.as_str()))
     }
 
+    /// Returns true if a text has so many characters in a row of a secret that a mask of it confirms a long guess only. What the agent has
+    /// added to a shorter rest does not count.
+    fn has_much_of_secret(&self, text: &str) -> bool {
+        let is_number = |text: &str| text.chars().all(char::is_numeric);
+        // Digits of a password are not as many as those of a code.
+        let has_number = is_number(text);
+        let values = || self.values.iter().chain(&self.saved);
+        has_run_of(text, LEAST_WORD, values())
+            || has_number && has_run_of(text, LEAST_NUMBER, values().filter(|value| is_number(value)))
+    }
+
     /// Adds a value.
     fn add(&mut self, value: &FieldValue) -> Result<(), SecretLimit> {
         if value.text.is_empty() {
@@ -204,6 +237,9 @@ impl SecretValues {
             if !self.remainders.contains(&value.text) {
                 self.make_room(&value.text)?;
                 self.remainders.insert(value.text.clone());
+                if self.has_much_of_secret(&value.text) {
+                    self.long.add(&value.text);
+                }
             }
             return Ok(());
         }
@@ -266,11 +302,12 @@ impl SecretValues {
 
     /// Returns what finds the secrets of fields in a text that people read: as words, and not the short ones.
     pub(super) fn words(&self) -> Literals {
-        let is_long = |value: &&String| {
-            let length = value.chars().count();
-            length >= LEAST_WORD || length >= LEAST_NUMBER && value.chars().all(char::is_numeric)
-        };
-        Literals::new(self.values.iter().filter(is_long).cloned())
+        Literals::new(self.values.iter().filter(|value| is_long(value)).cloned())
+    }
+
+    /// Returns the same with the long rests of secrets, for texts that a picture shows.
+    pub(super) fn pictured_words(&self) -> Literals {
+        Literals::new(self.values.iter().filter(|value| is_long(value)).chain(&self.long.masked).cloned())
     }
 
     /// Returns what is left of secrets in their fields.
@@ -288,10 +325,74 @@ impl SecretValues {
         self.values.is_empty() && self.saved.is_empty()
     }
 
-    /// Returns the values that the agent did not type.
+    /// Returns the values that the agent did not type, with the long rests of them.
     pub(super) fn to_set(&self) -> BTreeSet<String> {
-        self.values.union(&self.saved).cloned().collect()
+        self.values.iter().chain(&self.saved).chain(&self.long.masked).cloned().collect()
     }
+}
+
+impl LongRemainders {
+    /// Adds what is left of a secret.
+    fn add(&mut self, text: &str) {
+        let rest = BTreeSet::from([text.to_owned()]);
+        if !self.is_full && guessed(&rest, &self.lines, &self.typed).is_empty() {
+            self.masked.extend(rest);
+        }
+    }
+
+    /// Remembers what a command sends, and masks no longer what is a guess now.
+    fn add_sent(&mut self, command: &Command) {
+        if self.is_full {
+            return;
+        }
+        let (lines, typed) = (self.lines.len(), self.typed.len());
+        for (_, value) in command.values() {
+            self.lines.push('\n');
+            self.lines.push_str(value);
+        }
+        // Keys may continue what was typed before.
+        if !matches!(command.row.name, "type" | "press") {
+            self.typed.push('\n');
+        }
+        self.typed.push_str(&command.sent_text().unwrap_or_default());
+        if self.lines.len() + self.typed.len() > MAX_SENT {
+            *self = Self { is_full: true, ..Self::default() };
+        } else if !self.masked.is_empty() {
+            let typed = (typed.saturating_sub(MAX_GUESS)..).find_map(|start| self.typed.get(start..));
+            let guessed = guessed(&self.masked, self.lines.get(lines..).unwrap_or_default(), typed.unwrap_or_default());
+            self.masked.retain(|rest| !guessed.contains(rest));
+        }
+    }
+}
+
+/// Returns which of some texts are in what the agent has sent, in any encoding.
+fn guessed(texts: &BTreeSet<String>, lines: &str, typed: &str) -> BTreeSet<String> {
+    let is_masked = |texts: &BTreeSet<String>| {
+        let literals = Literals::new(texts.iter().cloned());
+        literals.mask_text(lines) != lines || literals.mask_text(typed) != typed
+    };
+    let is_one_masked = is_masked(texts);
+    let is_guess = |text: &&String| {
+        typed.contains(text.as_str()) || is_one_masked && is_masked(&BTreeSet::from([(*text).clone()]))
+    };
+    texts.iter().filter(is_guess).cloned().collect()
+}
+
+/// Returns true for a secret that is searched in the text of a page.
+fn is_long(value: &str) -> bool {
+    let length = value.chars().count();
+    length >= LEAST_WORD || length >= LEAST_NUMBER && value.chars().all(char::is_numeric)
+}
+
+/// Returns true if a text has this many characters in a row of one of these secrets.
+fn has_run_of<'a>(text: &str, length: usize, mut secrets: impl Iterator<Item = &'a String>) -> bool {
+    let characters: Vec<_> = text.chars().collect();
+    let runs: HashSet<_> = characters.windows(length).collect();
+    let has_run = |secret: &String| {
+        let characters: Vec<_> = secret.chars().collect();
+        characters.windows(length).any(|run| runs.contains(run))
+    };
+    !runs.is_empty() && secrets.any(has_run)
 }
 
 #[cfg(test)]
@@ -400,7 +501,7 @@ mod tests {
             (["press", "Backspace"], "H"),
             (["fill", "H"], "H"),
             (["press", "Control+z"], "Hunter2xyz"),
-            (["press", "Delete"], "unter2"),
+            (["press", "Delete"], "unter"),
             (["press", "Delete"], "nt"),
         ] {
             let argv: Vec<_> = if argv[0] == "press" { argv.to_vec() } else { vec![argv[0], "#p", argv[1]] };
@@ -411,13 +512,89 @@ mod tests {
         let anew = FieldValue { field: ("s".into(), BackendNodeId(2)), ..value("nt", 2) };
         values.add_read(&[anew], true).unwrap();
         assert_eq!(values.to_set(), saved);
-        assert_eq!(values.remainders(), ["H", "Hx", "nt", "unter2"].map(str::to_owned).into());
+        assert_eq!(values.remainders(), ["H", "Hx", "nt", "unter"].map(str::to_owned).into());
         // Controls: with all of the secret, and what somebody else enters.
         read(&mut values, &["press", "Control+z"], "Hunter2xyz");
         read(&mut values, &["type", "#p", "!"], "Hunter2xyz!");
         assert!(values.to_set().contains("Hunter2xyz!"));
         read(&mut values, &["snapshot"], "Hunter2");
         assert!(values.to_set().contains("Hunter2"));
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn long_rest_of_a_secret_is_one_until_the_agent_sends_it() {
+        for (secret, left, is_masked) in [
+            ("Hunter2xyz", "Hunter2xy", true),
+            ("Hunter2xyz", "unter2", true),
+            ("Hunter2xyz", "unter", false),
+            ("483920", "48392", true),
+            ("483920", "4839", true),
+            ("483920", "483", false),
+            // Digits of a password are easier to guess than its other parts.
+            ("x48392y", "48392", false),
+        ] {
+            let mut values = SecretValues::default();
+            let saved: BTreeSet<_> = [secret.to_owned()].into();
+            read(&mut values, &["open", "http://a.example/"], secret);
+            read(&mut values, &["press", "Backspace"], left);
+            let with_rest: BTreeSet<_> = [secret, left].map(str::to_owned).into();
+            assert_eq!(values.to_set(), if is_masked { with_rest } else { saved.clone() }, "{left}");
+            assert_eq!(values.pictured_words().mask_text(left) != left, is_masked, "{left}");
+            assert!(values.words().mask_text(left) == left && values.pieces().is_in(secret), "{left}");
+            values.add_typed(&command(&["fill", "#name", left]));
+            assert_eq!(values.to_set(), saved, "a mask would confirm the guess of {left}");
+        }
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn rest_of_a_secret_that_was_sent_in_any_way_is_a_guess() {
+        for (commands, is_masked) in [
+            (&[&["fill", "#name", "is it unter2?"][..]][..], false),
+            (&[&["open", "http://a.example/?q=%75nter2"]], false),
+            (&[&["fill", "#name", "&#117;nter2"]], false),
+            (&[&["fill", "#name", "UNTER2"]], false),
+            (&[&["type", "#name", "xunt"], &["press", "e"], &["press", "Backspace"], &["type", "#name", "r2"]], false),
+            // Controls: another text, and one in pieces.
+            (&[&["fill", "#name", "unter3 nter2"]], true),
+            (&[&["fill", "#name", "unt, no more"], &["fill", "#name", "and er2"]], true),
+        ] {
+            for is_sent_before in [true, false] {
+                let mut values = SecretValues::default();
+                read(&mut values, &["open", "http://a.example/"], "Hunter2xyz");
+                let send =
+                    |values: &mut SecretValues| commands.iter().for_each(|argv| values.add_typed(&command(argv)));
+                if is_sent_before {
+                    send(&mut values);
+                }
+                read(&mut values, &["press", "Delete"], "unter2");
+                assert!(is_sent_before || values.to_set().contains("unter2"), "control");
+                send(&mut values);
+                assert_eq!(values.to_set().contains("unter2"), is_masked, "{commands:?} {is_sent_before}");
+            }
+        }
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn own_text_behind_a_short_rest_makes_no_secret() {
+        let mut values = SecretValues::default();
+        let saved: BTreeSet<_> = ["Hunter2xyz".to_owned()].into();
+        read(&mut values, &["open", "http://a.example/"], "Hunter2xyz");
+        read(&mut values, &["press", "Delete"], "H");
+        // A mask of this text would tell the one letter that is not known.
+        read(&mut values, &["type", "#p", "abcdefgh"], "Habcdefgh");
+        assert_eq!((values.to_set(), values.remainders().contains("Habcdefgh")), (saved, true));
+        read(&mut values, &["press", "Control+z"], "Hunter2xyz");
+        read(&mut values, &["press", "Backspace"], "Hunter2");
+        read(&mut values, &["type", "#p", "abc"], "Hunter2abc");
+        assert!(values.to_set().contains("Hunter2abc"), "control");
+        // Once more was sent than is remembered, each rest could be a guess.
+        for _ in 0..=MAX_SENT / 4096 {
+            values.add_typed(&command(&["fill", "#name", &"x".repeat(4096)]));
+        }
+        assert!(values.long.is_full && !values.to_set().contains("Hunter2abc"));
     }
 
     // Requirement 6.3.

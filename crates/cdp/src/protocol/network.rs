@@ -59,6 +59,9 @@ pub enum ResourceType {
 #[serde(rename_all = "camelCase")]
 pub struct ContinueRequest<'a> {
     pub request_id: &'a FetchRequestId,
+    /// True to pause at the response, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub intercept_response: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -151,6 +154,26 @@ pub struct RequestPaused {
     pub request_id: FetchRequestId,
     pub request: Request,
     pub frame_id: FrameId,
+    /// Status of the response, if that is what waits.
+    pub response_status_code: Option<u16>,
+    /// Reason for which there is no response, if that is what waits.
+    pub response_error_reason: Option<ResponseErrorReason>,
+    #[serde(default)]
+    pub response_headers: Vec<ResponseHeader>,
+}
+
+/// Reason for which a request has no response, none of which is told apart.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub enum ResponseErrorReason {
+    Failed,
+    #[serde(untagged)]
+    Unknown(String),
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ResponseHeader {
+    pub name: String,
+    pub value: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -69,7 +69,8 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
         return refusal(Code::ElementHidden, format!("the `{what}` is not displayed"));
     }
     if act.verb == Verb::Fill && !state.is_editable && !state.is_content_editable {
-        let keys = if state.is_stepped { ": focus it, and press ArrowRight, ArrowLeft, Home or End" } else { "" };
+        let keys =
+            if state.is_stepped { ": focus it, and press ArrowRight, ArrowLeft, Home or End" } else { state.advice() };
         return refusal(Code::ElementReadOnly, format!("a `{what}` takes no text{keys}"));
     }
     if act.verb == Verb::Select && state.is_unseen {

@@ -1,8 +1,9 @@
 //! Acts on elements that the control gate finds: what is checked before an act, who carries it out, and what it has to change.
 //!
 //! The effect of an act is judged by the state of the element before and after it. A page may change what is entered, such as the spaces
-//! in a telephone number. That is an effect, and the answer says what the field holds. A field that holds what it held before, or nothing,
-//! or only the begin of the text, was not filled.
+//! in a telephone number. That is an effect, and the answer says what the field holds. So is another value within the limits of a field that was
+//! filled, or as much of the text as it takes; the answer says the limits, too. A field that holds what it held before, or nothing, was not
+//! filled, and keys of which a field took the first only were not typed.
 //!
 //! A page may take what is dragged in any way, also without the browser's own drag. So a drag fails only if the events that a document saw
 //! prove that nothing can have taken it. The caller makes sure that the page shows no change.
@@ -62,11 +63,14 @@ fn filled(act: &Act, before: &ElementState, after: &ElementState, secrets: &Lite
     if is_same(after, &held, &wanted) {
         return Effect::Done;
     }
-    let is_unchanged = held == self::held(before) || held.is_empty() || FieldFormat::of(after).is_some();
+    let is_unchanged = held == self::held(before) || held.is_empty();
+    let is_limited = FieldFormat::of(after).is_some() || is_cut(after, &held, &wanted);
     if before.is_helper && is_taken(act.verb, after) {
         // Its editor selects what it shows by a key, and then takes the text.
         let added = "the editor may have added the text to what it showed";
         if after.taken.is_kept { Effect::Done } else { Effect::Unclear(added.to_owned()) }
+    } else if is_limited && !is_unchanged {
+        limited(after, &held, secrets)
     } else if is_cut(after, &held, &wanted) || (is_unchanged && !is_taken(act.verb, after)) {
         let why = reason(after, &held, secrets);
         let reads_keys = held.is_empty() && !after.is_secret && hint(after).is_empty();
@@ -135,6 +139,17 @@ fn unclear(after: &ElementState, held: &str, secrets: &Literals) -> Effect {
         (false, false) => "the focus is on another element now",
     };
     Effect::Unclear(format!("{holds}, {what}"))
+}
+
+/// Returns the effect of a text of which a field holds what its limits allow.
+fn limited(after: &ElementState, held: &str, secrets: &Literals) -> Effect {
+    let holds = if after.is_secret {
+        "the field does not hold all of it".to_owned()
+    } else {
+        format!("the field holds {}", quote(held, secrets))
+    };
+    let hint = hint(after);
+    Effect::Unclear(if hint.is_empty() { holds } else { format!("{holds}; {hint}") })
 }
 
 fn checked(wanted: bool, before: &ElementState, after: &ElementState) -> Effect {

@@ -90,6 +90,8 @@ pub struct ElementState {
     pub has_stand_in: bool,
     /// `true` if a part of its widget may take a press for it, by listeners that a script does not see.
     pub may_have_taker: bool,
+    /// `true` if a part of it may take a press for it, unless it has a listener of its own, which a script does not see.
+    pub may_have_part: bool,
     /// `true` if it is a select box that nobody can see.
     pub is_unseen: bool,
     /// `true` if its page has defined its tag, so that its role and state may be known to the browser only.
@@ -139,6 +141,14 @@ impl ElementState {
     pub fn is_no_field(&self) -> bool {
         let is_field = matches!(self.tag.as_str(), "input" | "select" | "textarea");
         !is_field && !self.is_editable && !self.is_content_editable && self.is_checked.is_none()
+    }
+
+    /// Returns what a refusal of a text for the element adds: nothing, unless it may show a field after a press.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        let is_plain = matches!(self.tag.as_str(), "div" | "span" | "p" | "li" | "td") || self.has_own_tag;
+        let holds_nothing = self.is_no_field() && !self.is_stepped;
+        if is_plain && holds_nothing { "; click it, take a snapshot, and use the field that it shows" } else { "" }
     }
 
     /// Returns the values and labels of the options that are chosen. Several options may have the same value.

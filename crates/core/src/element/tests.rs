@@ -173,18 +173,40 @@ fn field_that_did_not_take_the_text_is_a_failure() {
     assert_eq!(reason(fill("new", &text, "old")), "the `input type=text` holds \"old\"");
     let emptied = "the `input type=text` is empty after it; if its page reads keys, `type` enters the text";
     assert_eq!(reason(fill("new", &text, "")), emptied);
-    let short = ElementState { max_length: Some(3), ..text };
+    let short = ElementState { max_length: Some(3), ..field("input", "text", "abc") };
     assert_eq!(
         reason(fill("abcdef", &short, "abc")),
         "the `input type=text` holds \"abc\"; it takes at most 3 characters"
     );
     assert!(reason(fill("x", &field("input", "number", ""), "")).contains("wants a number"));
     assert!(reason(fill("21.3.", &field("input", "date", ""), "")).ends_with("such as `2011-03-21`"));
-    let range = field("input", "range", "5");
-    assert!(reason(fill("99", &range, "10")).contains("holds \"10\""), "the browser moved it to its limit");
+    let range = field("input", "range", "10");
+    assert!(reason(fill("99", &range, "10")).contains("holds \"10\""), "it was at its limit");
     let password = ElementState { is_secret: true, ..field("input", "password", "hunter2") };
     assert_eq!(reason(fill("other", &password, "hunter2")), "the `input type=password` did not take the text");
     assert_eq!(fill("other", &password, "x-hunter2"), Effect::Holds(String::new()));
+}
+
+#[test]
+fn text_that_a_field_limits_is_entered_with_a_doubt() {
+    let doubt = |effect| match effect {
+        Effect::Unclear(doubt) => doubt,
+        other => panic!("{other:?}"),
+    };
+    let limits = ["0", "10", "2"].map(str::to_owned);
+    let range = ElementState { limits, ..field("input", "range", "0") };
+    let holds = "the field holds \"6\"; a range wants a number from `0` to `10` in steps of `2`";
+    assert_eq!(doubt(fill("5", &range, "6")), holds);
+    assert!(reason(fill("5", &range, "0")).contains("holds \"0\""), "control: it is as before");
+    assert!(
+        reason(fill("21.3.", &field("input", "date", "2011-03-21"), "")).contains("is empty"),
+        "control: discarded"
+    );
+    let short = ElementState { max_length: Some(3), ..field("input", "text", "ab") };
+    let holds = "the field holds \"abc\"; it takes at most 3 characters";
+    assert_eq!(doubt(fill("abcdef", &short, "abc")), holds);
+    let secret = ElementState { max_length: Some(3), is_secret: true, ..field("input", "password", "") };
+    assert_eq!(doubt(fill("xyz9", &secret, "xyz")), "the field does not hold all of it; it takes at most 3 characters");
 }
 
 #[test]
@@ -499,4 +521,15 @@ fn draggable_element_that_is_not_dragged_is_a_failure() {
         assert_eq!(done.failure(), None, "{done:?}");
     }
     assert!(drag_reason(DragEvents { is_reached: false, is_pressed: false, ..idle }).contains("did not get the press"));
+}
+
+#[test]
+fn refused_text_names_the_field_that_a_press_may_show() {
+    let reason =
+        |state: &ElementState| check_before(&act(&["fill", "@e1", "x"]), state).expect_err("it takes no text").reason;
+    let plain = |tag: &str| ElementState { tag: tag.to_owned(), ..ElementState::default() };
+    assert!(reason(&plain("div")).ends_with("; click it, take a snapshot, and use the field that it shows"));
+    let slider = ElementState { is_stepped: true, ..plain("div") };
+    assert!(!reason(&slider).contains("click it") && reason(&slider).contains("ArrowRight"), "control");
+    assert_eq!(reason(&plain("h1")), "a `h1` takes no text", "control");
 }

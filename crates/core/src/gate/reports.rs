@@ -2,12 +2,13 @@
 //! programs, such as `tel:`.
 //!
 //! The script wraps the functions that ask, before any script of the page runs. It reports by a function that it removes from the page, and
-//! then calls the function of Chromium. It keeps the page from a link to another program: Chromium would ask in a window of its own, which
-//! takes all input until somebody at the screen answers.
+//! then calls the function of Chromium, or refuses where nothing could dismiss Chromium's own question. It keeps the page from a link to
+//! another program: Chromium would ask in a window of its own, which takes all input until somebody at the screen answers.
 //!
 //! Invariant: a page without that function can cause a report only by what is reported.
 
 use serde_json::json;
+use url::Url;
 
 /// Minimum time between two reports of one function, in milliseconds: a page can ask in a loop.
 const INTERVAL: u32 = 20;
@@ -42,6 +43,10 @@ pub enum Permission {
     Hid,
     /// Events about the presence of a person.
     IdleDetection,
+    /// A document of a wallet, such as a driver's license.
+    DigitalCredential,
+    /// A payment.
+    Payment,
 }
 
 impl Permission {
@@ -61,6 +66,8 @@ impl Permission {
             Self::Serial => "serial",
             Self::Hid => "hid",
             Self::IdleDetection => "idle-detection",
+            Self::DigitalCredential => "digital-credential",
+            Self::Payment => "payment",
         }
     }
 }
@@ -84,7 +91,13 @@ const FUNCTIONS: &[(&str, &str, Permission)] = &[
     ("Serial.prototype", "requestPort", Permission::Serial),
     ("HID.prototype", "requestDevice", Permission::Hid),
     ("IdleDetector", "requestPermission", Permission::IdleDetection),
+    ("CredentialsContainer.prototype", "get", Permission::DigitalCredential),
+    ("CredentialsContainer.prototype", "create", Permission::DigitalCredential),
+    ("PaymentRequest.prototype", "show", Permission::Payment),
 ];
+
+/// Permissions that the script refuses itself: Chromium would ask in a window that takes all input, and that nothing closes.
+const REFUSED: &[Permission] = &[Permission::ScreenCapture, Permission::DigitalCredential, Permission::Payment];
 
 /// Schemes of what Chromium itself opens, or refuses.
 const OWN_SCHEMES: &[&str] = &[
@@ -106,6 +119,19 @@ const OWN_SCHEMES: &[&str] = &[
 
 /// Name of a report about a link to another program.
 const LINK: &str = "link";
+
+/// Returns the scheme of another program to which a redirect leads, if it does.
+///
+/// ```
+/// use browser_shell_core::gate::scheme_of_redirect;
+/// assert_eq!(scheme_of_redirect("https://example.com/a", "tel:1").as_deref(), Some("tel"));
+/// assert_eq!(scheme_of_redirect("https://example.com/a", "/tel:1"), None);
+/// ```
+#[must_use]
+pub fn scheme_of_redirect(from: &str, location: &str) -> Option<String> {
+    let target = Url::parse(from).ok()?.join(location.trim()).ok()?;
+    Some(target.scheme()).filter(|scheme| !OWN_SCHEMES.contains(scheme)).map(str::to_owned)
+}
 
 /// Report that the text of a secret field was kept from being copied, cut or dragged. A script in a world of the gate's own sends it.
 pub const KEPT_SECRET: &str = "secret kept";
@@ -158,7 +184,10 @@ impl<'a> PageReport<'a> {
 pub fn report_script(function: &str) -> String {
     let functions: Vec<_> = FUNCTIONS
         .iter()
-        .map(|(object, name, permission)| json!([object.split('.').collect::<Vec<_>>(), name, permission.as_str()]))
+        .map(|(object, name, permission)| {
+            let owner: Vec<_> = object.split('.').collect();
+            json!([owner, name, permission.as_str(), REFUSED.contains(permission)])
+        })
         .collect();
     format!(
         r#"(() => {{
@@ -166,7 +195,9 @@ pub fn report_script(function: &str) -> String {
   const report = globalThis[{function}];
   delete globalThis[{function}];
   if (typeof report !== "function") return;
-  const {{ apply, defineProperty, getOwnPropertyDescriptor }} = Reflect;
+  const {{ apply, construct, defineProperty, getOwnPropertyDescriptor }} = Reflect;
+  const [promise, exception] = [Promise, DOMException];
+  const {{ reject }} = promise;
   const {{ slice }} = String.prototype;
   const clock = performance;
   const {{ now }} = clock;
@@ -190,7 +221,7 @@ pub fn report_script(function: &str) -> String {
     }};
     apply(addEventListener, navigation, ["navigate", leave, true]);
   }}
-  for (const [path, name, permission] of {functions}) {{
+  for (const [path, name, permission, isRefused] of {functions}) {{
     const owner = path.reduce((object, part) => object?.[part], globalThis);
     const property = owner && getOwnPropertyDescriptor(owner, name);
     if (typeof property?.value !== "function") continue;
@@ -198,6 +229,8 @@ pub fn report_script(function: &str) -> String {
     property.value = new Proxy(property.value, {{
       __proto__: null,
       apply(ask, self, values) {{
+        // Passwords and keys of this site are asked for by the same function.
+        if (permission === "{digital}" && !values[0]?.digital) return apply(ask, self, values);
         try {{
           const time = apply(now, clock, []);
           if (time - last >= {INTERVAL}) {{
@@ -206,6 +239,7 @@ pub fn report_script(function: &str) -> String {
             apply(report, undefined, [permission + " " + (href.length > {MAX_URL} ? address.origin : href)]);
           }}
         }} catch {{}}
+        if (isRefused) return apply(reject, promise, [construct(exception, ["Permission denied", "NotAllowedError"])]);
         return apply(ask, self, values);
       }},
     }});
@@ -214,6 +248,7 @@ pub fn report_script(function: &str) -> String {
 }})()"#,
         function = json!(function),
         functions = json!(functions),
+        digital = Permission::DigitalCredential.as_str(),
         own = OWN_SCHEMES.iter().map(|scheme| format!("\"{scheme}\": true")).collect::<Vec<_>>().join(", "),
     )
 }

@@ -20,6 +20,7 @@
 mod encoding;
 mod literals;
 mod rules;
+mod split;
 mod tree;
 
 use std::borrow::Cow;

@@ -239,12 +239,60 @@ const MIN_MIXED: usize = 6;
 /// Number of characters from which on a part of a value is a secret, if it has letters and digits.
 const MIN_PART: usize = 16;
 
+/// Number of changes between letters and digits from which on a shorter part is a secret, too: `hv7k2m9q4` has seven, `user1234` has one.
+const MIN_CHANGES: usize = 5;
+
+/// Maximum length of a part with characters of base64 in it, such as `/`, in characters. Longer ones are pictures.
+const MAX_BASE64: usize = 512;
+
+/// Number of JSON texts, one inside the other, that are read.
+const MAX_NESTED: usize = 3;
+
+/// Words of a name that make its value a secret, wherever they are in it.
+const SECRET_NAMES: &[&str] = &[
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "passcode",
+    "session",
+    "sessid",
+    "apikey",
+    "jwt",
+    "csrf",
+    "xsrf",
+    "credential",
+    "bearer",
+];
+
+/// Words that do so only as whole words of a name: `shipping` is no `pin`, and `author` no `auth`.
+const SECRET_WORDS_OF_NAMES: &[&str] = &[
+    "pass",
+    "pwd",
+    "pin",
+    "auth",
+    "authorization",
+    "sess",
+    "sid",
+    "key",
+    "code",
+    "otp",
+    "signature",
+    "cookie",
+    "refresh",
+    "access",
+];
+
 /// Maximum length of a value that is a secret as a whole, in bytes. Of a longer one only parts are: no site uses it to log in.
 const MAX_VALUE: usize = 4096;
 
 impl StorageState {
-    /// Returns the values of cookies and of local storage that are secrets, and the parts of them that look like tokens: a page
-    /// may show the token that a JSON text in its storage contains.
+    /// Returns the values of cookies and of local storage that are secrets, and the parts of them that are: a page may show the token that a
+    /// JSON text in its storage contains.
+    ///
+    /// A part is a string in a JSON text, or a value of a list such as `a=b&c=d`. It is a secret if its name says so, such as `pin`, and it is
+    /// as long as a whole value has to be; or if it looks like a token, whatever its name is. Other parts are words of pages: a theme, a
+    /// language, the name of the user.
     #[must_use]
     pub fn secrets(&self) -> BTreeSet<String> {
         let cookies = self.cookies.iter().map(|cookie| &cookie.value);
@@ -254,6 +302,7 @@ impl StorageState {
             // Many cookies are percent-encoded, and a page shows them decoded.
             for text in [Some(value.clone()), percent_decoded(value)].into_iter().flatten() {
                 secrets.extend(tokens(&text).map(str::to_owned));
+                add_members(&text, &mut secrets);
                 if is_secret(&text) {
                     secrets.insert(text);
                 }
@@ -274,10 +323,100 @@ fn is_mixed(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit()) && text.contains(|c: char| c.is_ascii_alphabetic())
 }
 
-/// Returns the parts of a text that look like tokens.
+/// Returns the parts of a text that look like tokens, by themselves and with what base64 has between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '+'));
-    parts.filter(|part| (MIN_PART..=MAX_VALUE).contains(&part.len()) && is_mixed(part))
+    let tokens = parts.filter(|part| (MIN_PART..=MAX_VALUE).contains(&part.len()) && is_mixed(part));
+    let runs = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '+' | '/' | '=' | '.'));
+    // In `sid=abc`, the name is no part of the token.
+    let runs = runs.map(|run| {
+        run.trim_end_matches('=').rsplit_once('=').map_or(run, |(name, _)| run.get(name.len() + 1..).unwrap_or(run))
+    });
+    tokens.chain(runs.filter(|run| is_base64(run)))
+}
+
+/// Returns true for a text that looks like a token in base64, or like several with dots between them, and not like a path or a part of a URL.
+fn is_base64(text: &str) -> bool {
+    (MIN_PART..=MAX_BASE64).contains(&text.len())
+        && is_mixed(text)
+        && text.contains(|c: char| c.is_ascii_lowercase())
+        && text.contains(|c: char| c.is_ascii_uppercase())
+        && !text.starts_with(['/', '.'])
+        && !text.contains("//")
+}
+
+/// Adds the secrets among the strings of a JSON text, or among the values of a list such as `a=b&c=d`.
+fn add_members(text: &str, secrets: &mut BTreeSet<String>) {
+    if text.starts_with(['{', '[']) {
+        if let Ok(json) = serde_json::from_str(text) {
+            add_strings(&json, "", MAX_NESTED, secrets);
+        }
+        return;
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']');
+    let pairs: Option<Vec<_>> = text.split('&').map(|pair| pair.split_once('=')).collect();
+    let pairs = pairs.filter(|pairs| pairs.iter().all(|(name, _)| !name.is_empty() && name.chars().all(is_name)));
+    for (name, value) in pairs.unwrap_or_default() {
+        add_member(name, value, secrets);
+        if let Some(decoded) = percent_decoded(value) {
+            add_member(name, &decoded, secrets);
+        }
+    }
+}
+
+/// Adds the secrets among the strings below a member of this name. JSON texts in strings are read, too.
+fn add_strings(json: &serde_json::Value, name: &str, left: usize, secrets: &mut BTreeSet<String>) {
+    match json {
+        serde_json::Value::String(text) => {
+            let inner = text.starts_with(['{', '[']).then(|| serde_json::from_str(text).ok()).flatten();
+            match (inner, left.checked_sub(1)) {
+                (Some(inner), Some(left)) => add_strings(&inner, name, left, secrets),
+                _ => add_member(name, text, secrets),
+            }
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| add_strings(item, name, left, secrets)),
+        serde_json::Value::Object(members) => {
+            for (member, json) in members {
+                // `{"token":{"value":"..."}}`
+                add_strings(json, if member == "value" { name } else { member }, left, secrets);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds the value of a member if it is a secret.
+fn add_member(name: &str, value: &str, secrets: &mut BTreeSet<String>) {
+    if is_secret(value) && (names_secret(name) || is_token(value)) {
+        secrets.insert(value.to_owned());
+    }
+}
+
+/// Returns true for a value that looks like a token: letters and digits that alternate, without blanks or what dates, addresses and lists have.
+fn is_token(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '/' | '=' | '.' | '~');
+    let classes: Vec<_> = value.chars().filter(char::is_ascii_alphanumeric).map(|c| c.is_ascii_digit()).collect();
+    let changes = classes.windows(2).filter(|pair| pair.first() != pair.last()).count();
+    value.chars().all(is_part) && (changes >= MIN_CHANGES || is_base64(value))
+}
+
+/// Returns true for a name of what logs somebody in.
+fn names_secret(name: &str) -> bool {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        // `sessionId`, `session_id` and `SESSION-ID` have two words.
+        if (c.is_uppercase() && was_lower) || !c.is_alphanumeric() {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    let joined = words.concat();
+    SECRET_NAMES.iter().any(|secret| joined.contains(secret))
+        || words.iter().any(|word| SECRET_WORDS_OF_NAMES.contains(&word.as_str()))
 }
 
 /// Returns a text without percent-encoding, or `None` if it has none or is no text then.
@@ -373,6 +512,33 @@ mod tests {
         assert_eq!(secrets(value), ["0a1b2c3d4e5f6a7b8c9d", value]);
         let long = format!("{value}{}", " ".repeat(MAX_VALUE));
         assert_eq!(secrets(&long), ["0a1b2c3d4e5f6a7b8c9d"]);
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn members_that_are_named_or_look_so_are_secrets() {
+        let parts = |value: &str| -> Vec<String> { secrets(value).into_iter().filter(|part| part != value).collect() };
+        for (value, expected) in [
+            (
+                r#"{"token":"q83vEjRWeJA/kL+fZw1s2Q==","sess":"hv7k2m9q4x1z","pin":"correct-horse-battery"}"#,
+                &["correct-horse-battery", "hv7k2m9q4x1z", "q83vEjRWeJA/kL+fZw1s2Q=="][..],
+            ),
+            ("u=bob&sid=abc123def456xy", &["abc123def456xy"]),
+            ("sid=abcdefgh&lang=en-US-long", &["abcdefgh"]),
+            // Whatever the name is.
+            (r#"[{"v":"a1b2c3d4"},{"v":"q83vEjRWeJA/kL+fZw1s2Q=="}]"#, &["a1b2c3d4", "q83vEjRWeJA/kL+fZw1s2Q=="]),
+            (r#"{"accessToken":{"value":"abcdefgh"},"userPin":["ijklmnop"]}"#, &["abcdefgh", "ijklmnop"]),
+            (r#"{"auth":"{\"PHPSESSID\":\"abcdefgh\"}"}"#, &["abcdefgh"]),
+            ("x q83vEjRWeJA/kL+fZw1s2Q== y", &["q83vEjRWeJA/kL+fZw1s2Q=="]),
+            // Words of pages, and what is too short.
+            (r#"{"theme":"dark-and-blue","language":"en-US","name":"Ada Lovelace","user":"ada-1815-12"}"#, &[]),
+            (r#"{"mail":"ada@a.example","at":"2024-05-01T10:00:00Z","shipping":"standard","author":"Somebody"}"#, &[]),
+            (r#"{"site":"https://a.example/Path/to/page-17","pin":"abcd","n":12345678,"picture":"img_0001.jpg"}"#, &[]),
+            ("theme=dark-and-blue&name=Lovelace", &[]),
+            ("no pair & sid=abcdefgh", &[]),
+        ] {
+            assert_eq!(parts(value), expected, "{value}");
+        }
     }
 
     #[test]

@@ -83,6 +83,13 @@ impl Accessibility {
         Ok(())
     }
 
+    /// Gives a node of a document that has this name another one.
+    pub(super) fn rename(&mut self, id: u64, name: &str, other: &str) {
+        if let Some(node) = self.0.get_mut(&id).filter(|node| node.name.trim() == name.trim()) {
+            other.clone_into(&mut node.name);
+        }
+    }
+
     /// Returns true if a node of a document is there and ignored.
     pub(super) fn is_ignored(&self, id: u64) -> bool {
         self.0.get(&id).is_some_and(|node| node.is_ignored)

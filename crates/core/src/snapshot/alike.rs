@@ -28,6 +28,12 @@ const OTHER_LINE: f64 = 10_000.0;
 /// Difference of two distances that counts, in CSS pixels.
 const CLOSER: f64 = 2.0;
 
+/// Number of digits of the value of a color.
+const COLOR_DIGITS: usize = 6;
+
+/// Roles of what is around elements and may have a name that is about all of them.
+const CONTAINERS: &[&str] = &["alertdialog", "dialog", "grid", "group", "radiogroup", "region", "table", "tabpanel"];
+
 /// Element of a group, with the texts that could tell it from the others, the best first.
 struct AlikeItem<'a> {
     key: NodeKey,
@@ -35,6 +41,10 @@ struct AlikeItem<'a> {
     texts: Vec<&'a str>,
     /// Names of other groups that are in the row of this element, for want of a better text.
     repeated: Vec<&'a str>,
+    /// Names of the containers that have this element only, which tell more than the name of another element in them.
+    containers: Vec<&'a str>,
+    /// Container of this element only.
+    part: &'a Item,
 }
 
 /// Elements of one group, and what is no good text of theirs.
@@ -55,12 +65,16 @@ pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMa
         let mut members = Vec::new();
         let search = AlikeSearch { group: *group, repeated: &repeated };
         search.add_members(items, &mut members);
-        let counts = counts(members.iter().map(|member| member.texts.iter().chain(&member.repeated).copied()));
+        let all = |member: &AlikeItem<'a>| [&member.texts[..], &member.repeated, &member.containers].concat();
+        let counts = counts(members.iter().map(|member| all(member).into_iter()));
         let is_own = |text: &&str| counts.get(text) == Some(&1);
         let placed: Vec<_> = members.iter().map(|member| (member.key, member.item)).collect();
-        for AlikeItem { key, texts, repeated, .. } in members {
+        for AlikeItem { key, texts, repeated, containers, part, .. } in members {
             let own = best(texts.into_iter().filter(is_own)).or_else(|| repeated.into_iter().find(is_own));
-            found.extend(own.map(|text| (key, text)));
+            let is_read = |text: &str| part.find(&|item| item.node.is_none() && item.name == text).is_some();
+            let container = containers.into_iter().find(is_own);
+            let container = container.filter(|_| !own.is_some_and(is_read));
+            found.extend(container.or(own).map(|text| (key, text)));
         }
         search.add_lines(items, &placed, &mut looks, &mut found);
     }
@@ -76,11 +90,25 @@ fn counts<'a>(lists: impl Iterator<Item = impl Iterator<Item = &'a str>>) -> Has
     counts
 }
 
-/// Returns the first text with a letter, or the first one.
+/// Returns the first text with a letter, or the first one. The value of a color is taken only if there is nothing else.
 fn best<'a>(texts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let mut texts = texts.peekable();
-    let first = texts.peek().copied();
-    texts.find(|text| text.chars().any(char::is_alphabetic)).or(first)
+    let (mut number, mut color) = (None, None);
+    for text in texts {
+        if is_color(text) {
+            color = color.or(Some(text));
+        } else if text.chars().any(char::is_alphabetic) {
+            return Some(text);
+        } else {
+            number = number.or(Some(text));
+        }
+    }
+    number.or(color)
+}
+
+/// Returns true for the value of a color, as that of a field for one. Without a letter, it may be the number of an order.
+fn is_color(text: &str) -> bool {
+    let digits = text.strip_prefix('#').filter(|digits| digits.len() == COLOR_DIGITS);
+    digits.is_some_and(|digits| digits.chars().all(|c| c.is_ascii_hexdigit()) && digits.contains(char::is_alphabetic))
 }
 
 /// Returns the number of items.
@@ -132,7 +160,9 @@ impl AlikeSearch<'_> {
             let beside = beside.filter(|text| !self.repeated.contains(text));
             let link = if own.is_none() { self.link_in_line(around, at) } else { None };
             let texts = beside.into_iter().chain(link).chain(own.unwrap_or(card)).collect();
-            members.push(AlikeItem { key, item: member, texts, repeated });
+            let Some(part) = items.get(place) else { continue };
+            let containers = self.containers(part);
+            members.push(AlikeItem { key, item: member, texts, repeated, containers, part });
         }
         total
     }
@@ -312,6 +342,17 @@ impl AlikeSearch<'_> {
         (texts, repeated)
     }
 
+    /// Returns the names of the containers of the member in a part of a page that has no other one, from the inside out.
+    fn containers<'a>(&self, part: &'a Item) -> Vec<&'a str> {
+        let is_around = |item: &&Item| !self.is_member(item) && self.find(std::slice::from_ref(*item), 0).is_some();
+        let around = std::iter::successors(Some(part).filter(is_around), |item| item.children.iter().find(is_around));
+        let containers = around.filter(|item| CONTAINERS.contains(&item.role.as_str()) && !item.name.is_empty());
+        let mut names: Vec<_> =
+            containers.map(|item| item.name.as_str()).filter(|name| !self.repeated.contains(name)).collect();
+        names.reverse();
+        names
+    }
+
     fn add_texts<'a>(&self, items: &'a [Item], texts: &mut Texts<'a>) {
         for item in items {
             if texts.read.len() + texts.names.len() > MAX_TEXTS || texts.repeated.len() > MAX_TEXTS {
@@ -486,7 +527,9 @@ fn add_heads(rows: &[Vec<&Item>], found: &mut HashMap<NodeKey, String>) {
     for (row, labels) in rows.iter().zip(&labels) {
         // What several rows have, such as the name of the box that chooses each, tells none from the others.
         let is_own = |label: &&&str| counts.get(*label) == Some(&1);
-        let label = labels.iter().find(is_own).or(labels.first()).copied().unwrap_or_default();
+        let is_text = |label: &&&str| is_own(label) && !is_color(label);
+        let label = labels.iter().find(is_text).or_else(|| labels.iter().find(is_own)).or(labels.first());
+        let label = label.copied().unwrap_or_default();
         for (column, cell) in columns(row) {
             let Some(head) = heads.get(&column).filter(|head| !head.is_empty()) else { continue };
             let own = begin(text(cell));
@@ -621,6 +664,40 @@ mod tests {
     }
 
     #[test]
+    fn value_of_a_color_is_the_last_text_that_tells_a_row() {
+        let rows = ["[", "*Pick", "#434a93", "calm crow", "]", "[", "*Pick", "#a2b3c4", "sassy bug", "]"];
+        assert_eq!(texts_of(&rows), ["calm crow", "sassy bug"]);
+        let numbers = ["[", "*Pick", "#434a93", "17", "]", "[", "*Pick", "#a2b3c4", "18", "]"];
+        assert_eq!(texts_of(&numbers), ["17", "18"]);
+        let colors = ["[", "*Pick", "#434a93", "]", "[", "*Pick", "#a2b3c4", "]"];
+        assert_eq!(texts_of(&colors), ["#434a93", "#a2b3c4"], "nothing else");
+        let orders = ["[", "*Pick", "#100234", "]", "[", "*Pick", "#100235", "]"];
+        assert_eq!(texts_of(&orders), ["#100234", "#100235"], "no colors");
+    }
+
+    #[test]
+    fn name_of_a_container_is_better_than_that_of_a_neighbor() {
+        let near = |names: [&str; 2], neighbor: fn(&str) -> Vec<&'static str>| {
+            let mut next = 0;
+            let group = |(name, own): (&str, &'static str)| {
+                let children = items(&[&["[", "*5"][..], &neighbor(own), &["]"]].concat(), &mut next);
+                Item { children, ..Item::new("group", name) }
+            };
+            let groups: Vec<_> = names.into_iter().zip(["7 May", "8 May"]).map(group).collect();
+            let found = texts(&groups, &[("button", "5")]);
+            let mut found: Vec<_> = found.values().map(|text| (*text).to_owned()).collect();
+            found.sort();
+            found
+        };
+        let button = |own: &str| vec![if own == "7 May" { "*7 May" } else { "*8 May" }];
+        assert_eq!(near(["Arrival", "Departure"], button), ["Arrival", "Departure"]);
+        assert_eq!(near(["", ""], button), ["7 May", "8 May"], "no names");
+        assert_eq!(near(["Day", "Day"], button), ["7 May", "8 May"], "the same name");
+        let text = |own: &str| vec![if own == "7 May" { "7 May" } else { "8 May" }];
+        assert_eq!(near(["Arrival", "Departure"], text), ["7 May", "8 May"], "a text is closer");
+    }
+
+    #[test]
     fn names_that_are_repeated_tell_nothing() {
         let rows = ["[", "*Edit", "*Drop", "]", "[", "*Edit", "*Drop", "]"];
         assert_eq!(texts_of(&rows), ["", "", "", ""]);
@@ -685,6 +762,18 @@ mod tests {
         let found = heads(&[table]);
         let near = |node| found.get(&NodeKey { part: 0, document: 0, node }).map(String::as_str);
         assert_eq!([1, 2, 3, 4].map(near), [Some("Ann Pick"), Some("Ann Act"), Some("Bob Pick"), Some("Bob Act")]);
+    }
+
+    #[test]
+    fn row_is_told_by_another_text_than_a_color() {
+        let head = row(["Name", "Act"].map(|name| cell("columnheader", name, 1, Vec::new())).into());
+        let entry = |color: &str, name: &str, node| {
+            row(vec![cell("cell", color, 1, field(node)), cell("cell", name, 1, Vec::new())])
+        };
+        let rows = vec![head, entry("#434a93", "calm crow", 1), entry("#a2b3c4", "", 2)];
+        let found = heads(&[Item { children: rows, ..Item::new("table", "") }]);
+        let near = |node| found.get(&NodeKey { part: 0, document: 0, node }).map(String::as_str);
+        assert_eq!([1, 2].map(near), [Some("calm crow Name"), Some("Name")]);
     }
 
     #[test]

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{CapturedNode, Document, Layout};
+use super::capture::{CapturedNode, Document, KeptSpace, Layout};
 use super::describe::{CLICKABLE, color, is_shown};
 use super::fields::States;
 use super::item::{
-    CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, NodeKey, collapse, cut_words, end_texts, is_blank, is_limit, limited,
-    merge_texts, neighbors,
+    CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, MORE, NodeKey, collapse, cut_words, end_texts, is_blank, is_limit,
+    limited, merge_texts, neighbors,
 };
 use super::nodes::{BOXES, MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
 use crate::output::mask;
@@ -139,6 +139,13 @@ fn pdf_item(document: &Document, pdf: &Pdf, max_lines: usize) -> Item {
     Item { states, children, ..Item::new(DOCUMENT, &file_name(&document.url)) }
 }
 
+/// Returns the item that says how many parts of a document are not read.
+fn undrawn(count: usize) -> Option<Item> {
+    let parts = if count == 1 { "1 part is" } else { &format!("{count} parts are") };
+    let text = format!("{parts} drawn only when scrolled to, and not read: scroll there");
+    (count > 0).then(|| Item::new(MORE, &text))
+}
+
 impl Builder<'_> {
     /// Builds the items of a document, which may be in a frame that takes no input.
     fn document(&mut self, part: usize, position: usize, depth: usize, is_inert: bool) -> Vec<Item> {
@@ -169,7 +176,9 @@ impl Builder<'_> {
             parent.extend(items.into_iter().rev());
         }
         top.reverse();
-        merge_texts(top)
+        let mut items = merge_texts(top);
+        items.extend(undrawn(nodes.undrawn_parts()));
+        items
     }
 
     /// Builds the items of the document that a frame shows.
@@ -221,7 +230,7 @@ impl Nodes<'_> {
             return children;
         }
         if node.tag == "br" {
-            return vec![Item::text(" ")];
+            return vec![Item::line_break()];
         }
         if matches!(node.tag.as_str(), "select" | "textarea" | "input") {
             children.clear();
@@ -241,7 +250,8 @@ impl Nodes<'_> {
             note_messages(&mut children);
         }
         if !is_shown {
-            return self.items_without_line(position, node, key, role, children);
+            let items = self.items_without_line(position, node, key, role, children);
+            return self.with_marks(position, node, key, items);
         }
         // A label stands for its control where that cannot be seen.
         let control = facts.control.filter(|_| node.tag == "label");
@@ -265,12 +275,15 @@ impl Nodes<'_> {
         if reason.is_some() || is_behind {
             self.add_notes(position, node, described.1, &mut item);
         }
+        let label = self.stand_ins.get(&position).and_then(|label| self.facts(*label).control);
+        item.label = label.map(|list| self.label_text(list)).filter(|label| !label.is_empty() && !name.contains(label));
         item.is_behind = is_behind;
         item.is_modal = self.says_modal(node);
         item.layout = node.layout.clone().filter(|_| reason.is_some() || is_cell);
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);
         }
+        self.add_marks(position, node, &mut children, &mut item);
         let mut children = merge_texts(without_values(&item, is_secret, children));
         match reason {
             _ if is_behind => children.clear(),
@@ -305,7 +318,8 @@ impl Nodes<'_> {
                 item.block = Some(key);
             }
             let is_empty = item.name.is_empty() && item.children.is_empty();
-            let has_value = item.states.iter().any(|(name, _)| *name == "value");
+            self.add_picture(position, is_cell, item);
+            let has_value = item.states.iter().any(|(name, _)| matches!(*name, "src" | "value"));
             if item.node.is_none() && is_empty && !has_value && !is_cell && item.role != "iframe" {
                 items.remove(0);
             }
@@ -412,7 +426,8 @@ impl Nodes<'_> {
             let is_read = facts.is_visible && !facts.is_in_select && !facts.is_in_editable;
             let is_inline = node.layout.as_ref().is_none_or(|layout| layout.is_inline);
             let is_marker = node.tag == "::marker";
-            let text = || Item { layout: node.layout.clone(), is_inline, is_marker, ..Item::text(&node.text) };
+            let (layout, place) = (|| node.layout.clone(), || self.text_place(position, node));
+            let text = || Item { layout: layout(), place: place(), is_inline, is_marker, ..Item::text(&node.text) };
             return is_read.then(text).into_iter().collect();
         }
         // Chromium ignores a text that is a part of a name, such as that of a label.
@@ -421,7 +436,14 @@ impl Nodes<'_> {
         if !is_shown || facts.is_in_select || (self.has_icons && self.is_icon_of_text(node)) {
             return Vec::new();
         }
-        vec![Item { layout: node.layout.clone(), ..Item::text(&node.text) }]
+        let space = node.layout.as_ref().map_or(KeptSpace::Nothing, |layout| layout.kept_space);
+        let text = Item { layout: node.layout.clone(), place: self.text_place(position, node), ..Item::text("") };
+        // In an editor, a person begins lines.
+        if space == KeptSpace::Nothing && facts.is_in_editable {
+            let name = node.text.replace('\n', " ");
+            return vec![Item { name, space: Some(KeptSpace::Lines), ..text }];
+        }
+        vec![Item { name: node.text.clone(), space: Some(space), ..text }]
     }
 
     /// Returns true if an element that could be acted on is better acted on by what is in it.
@@ -454,14 +476,15 @@ impl Nodes<'_> {
             "i" => "emphasis",
             _ => role,
         };
-        let mark = MARKS.iter().copied().find(|mark| *mark == by_tag)?;
+        let is_meant = |mark: &&str| is_edited || !matches!(*mark, "strong" | "emphasis");
+        let mark = MARKS.iter().copied().find(|mark| *mark == by_tag).filter(is_meant);
+        let mark = mark.or_else(|| self.mark_of_style(node, children))?;
         let is_script = matches!(mark, "subscript" | "superscript");
-        let is_meant = is_edited || !matches!(mark, "strong" | "emphasis");
         let is_text = children.iter().all(Item::is_text);
         let has = |is_wanted: fn(char) -> bool| children.iter().any(|child| child.name.contains(is_wanted));
         // A star or a sign of a trade mark is a part of the text.
         let is_read = if is_script { has(char::is_alphanumeric) } else { has(|c| !is_blank(c)) };
-        (is_meant && is_text && is_read).then_some(mark)
+        (is_text && is_read).then_some(mark)
     }
 
     /// Returns true if the author of the page calls an element one that says what is wrong.
@@ -495,7 +518,8 @@ impl Nodes<'_> {
         }
         if text.is_empty() {
             let names = ["placeholder", "data-placeholder", "aria-placeholder"];
-            item.states.extend(self.node(position).and_then(|node| self.placeholder(node, &names)));
+            let own = self.node(position).and_then(|node| self.placeholder(node, &names));
+            item.states.extend(own.or_else(|| self.words_of_empty_editor(position)));
         } else {
             item.is_rich = is_rich;
             item.states.push(if is_secret { ("filled", Value::Null) } else { ("value", text.into()) });
@@ -536,7 +560,7 @@ fn remove_repeated(name: &str, children: &mut Vec<Item>) {
         return;
     }
     let is_text = |child: &Item| child.is_text() || MARKS.contains(&child.role.as_str());
-    children.retain(|child| !is_text(child) || !name.contains(collapse(&child.name).as_str()));
+    children.retain(|child| !is_text(child) || !child.is_in_name(name));
 }
 
 /// Removes the parts of a box with a list that only show what is chosen, or the words in place of it.

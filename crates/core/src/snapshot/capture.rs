@@ -35,6 +35,19 @@ pub const STYLES: &[&str] = &[
     "font-family",
     "z-index",
     "-webkit-text-fill-color",
+    "-webkit-text-stroke-width",
+    "background-clip",
+    "stroke",
+    "filter",
+    "mask-image",
+    "text-decoration-line",
+    "vertical-align",
+    "backface-visibility",
+    "transform-style",
+    "transform",
+    "rotate",
+    "white-space-collapse",
+    "direction",
 ];
 
 /// Number of nodes within which the outermost elements of a document are.
@@ -123,6 +136,29 @@ pub(super) struct CapturedNode {
     pub(super) text: String,
     /// Text in the document.
     pub(super) content_text: String,
+    /// Boxes of the first and the last part of a text that is drawn in several, as in lines.
+    pub(super) ends: Option<Box<[TextBox; 2]>>,
+}
+
+/// Box of a line of text, in CSS pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct TextBox {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// White space of a text that a person sees as it is in the document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum KeptSpace {
+    /// None: lines end where the window does.
+    #[default]
+    Nothing,
+    /// The ends of lines.
+    Lines,
+    /// All of it.
+    All,
 }
 
 /// Box of a node, and how it is drawn.
@@ -149,6 +185,16 @@ pub(super) struct Layout {
     pub(super) hides_sides: bool,
     /// True if nothing of its content is shown.
     pub(super) hides_content: bool,
+    /// True if it is a box in a line of text, as an `inline-block` is.
+    pub(super) is_inline_box: bool,
+    /// True if it places what is in it in rows or columns.
+    pub(super) is_arranged: bool,
+    /// True if what is in it is drawn only where a person scrolls to.
+    pub(super) is_drawn_late: bool,
+    /// White space that is shown of its text.
+    pub(super) kept_space: KeptSpace,
+    /// True if lines and rows in it begin at the right.
+    pub(super) is_right_to_left: bool,
     /// Look by which nothing of it may be seen.
     pub(super) look: Paint,
 }
@@ -168,6 +214,7 @@ struct RawDocument {
     frame_id: i64,
     nodes: RawNodes,
     layout: RawLayout,
+    text_boxes: RawTextBoxes,
     content_width: f64,
     content_height: f64,
     scroll_offset_y: f64,
@@ -207,6 +254,14 @@ struct RawLayout {
     bounds: Vec<Vec<f64>>,
     text: Vec<i64>,
     paint_orders: Vec<i64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct RawTextBoxes {
+    layout_index: Vec<usize>,
+    bounds: Vec<Vec<f64>>,
+    start: Vec<i64>,
 }
 
 impl Document {
@@ -289,7 +344,7 @@ impl RawDocument {
     /// Returns the length of all texts, names and styles that are kept or read for each node, in bytes.
     fn length(&self, strings: &[String]) -> usize {
         let length = |index: &i64| string(strings, *index).len();
-        let is_kept = |(place, _): &(usize, &i64)| !matches!(*place, 2 | 7);
+        let is_kept = |(place, _): &(usize, &i64)| !matches!(*place, 2 | 7 | 24 | 25);
         let styles = self.layout.styles.iter().flat_map(|styles| styles.iter().enumerate().filter(is_kept));
         let read = ["class", "id"];
         let attributes = self.nodes.attributes.iter().flat_map(|attributes| attributes.chunks_exact(2));
@@ -331,6 +386,7 @@ impl RawDocument {
         raw.content_document_index.for_each(&mut nodes, |node, value| node.content = usize::try_from(value).ok());
         add_hosts(&mut nodes, &raw.shadow_root_type);
         let layout = self.layout;
+        let mut turns = HashMap::new();
         for (position, index) in layout.node_index.iter().enumerate() {
             let Some(node) = nodes.get_mut(*index) else { continue };
             let bounds = layout.bounds.get(position).map_or(&[][..], Vec::as_slice);
@@ -349,33 +405,13 @@ impl RawDocument {
             }
             node.text.push_str(text);
             if node.layout.is_none() {
-                let (background, picture, border) = (style(6), style(7), style(8));
-                let is_painted = is_painted(background, picture, border);
-                let display = style(0);
-                // A box that can be seen is apart from the text around it.
-                let is_box = is_painted && display.starts_with("inline-");
-                let is_shape = SHAPES.contains(&node.tag.as_str());
-                node.layout = Some(Layout {
-                    x: bound(0),
-                    y: bound(1),
-                    width: bound(2),
-                    height: bound(3),
-                    is_inline: (display.starts_with("inline") && !is_box) || display == "contents",
-                    // A group of a drawing has a box even where it is not drawn.
-                    is_visible: matches!(style(1), "visible" | "") && display != "none",
-                    // Behind the pictures of a cursor is its name.
-                    cursor: style(2).rsplit(", ").next().unwrap_or_default().to_owned(),
-                    takes_pointer: style(3) != "none",
-                    is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
-                    color: if is_shape { style(9) } else { background }.to_owned(),
-                    is_painted,
-                    is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
-                    hides_sides: matches!(style(4), "hidden" | "clip"),
-                    hides_content: style(17) == "hidden" || display == "none",
-                    look: Paint::of(&style, layout.paint_orders.get(position).copied().unwrap_or_default()),
-                });
+                turns.extend(Turn::of(&style).filter(|_| !node.is_text).map(|turn| (*index, turn)));
+                let order = layout.paint_orders.get(position).copied().unwrap_or_default();
+                node.layout = Some(Layout::of(&node.tag, bound, &style, order));
             }
         }
+        hide_backs(&mut nodes, &turns);
+        add_ends(&mut nodes, &layout.node_index, &self.text_boxes);
         join_first_letters(&mut nodes);
         nodes.iter_mut().for_each(note_styled);
         let is_right_to_left = |node: &CapturedNode| {
@@ -396,6 +432,105 @@ impl RawDocument {
             size: (self.content_width, self.content_height),
             strings: strings.clone(),
         }
+    }
+}
+
+impl Layout {
+    /// Returns the box with these bounds of a node, and the look that computed styles tell, each by its place in [`STYLES`].
+    fn of<'a>(tag: &str, bound: impl Fn(usize) -> f64, style: &impl Fn(usize) -> &'a str, order: i64) -> Self {
+        let (background, picture, border) = (style(6), style(7), style(8));
+        let is_painted = is_painted(background, picture, border);
+        let display = style(0);
+        // A box that can be seen is apart from the text around it.
+        let is_box = is_painted && display.starts_with("inline-");
+        let is_shape = SHAPES.contains(&tag);
+        Self {
+            x: bound(0),
+            y: bound(1),
+            width: bound(2),
+            height: bound(3),
+            is_inline: (display.starts_with("inline") && !is_box)
+                || display == "contents"
+                || display.starts_with("ruby"),
+            // A group of a drawing has a box even where it is not drawn.
+            is_visible: matches!(style(1), "visible" | "") && display != "none",
+            // Behind the pictures of a cursor is its name.
+            cursor: style(2).rsplit(", ").next().unwrap_or_default().to_owned(),
+            takes_pointer: style(3) != "none",
+            is_clipped: [style(4), style(5)].iter().any(|overflow| !matches!(*overflow, "visible" | "")),
+            color: if is_shape { style(9) } else { background }.to_owned(),
+            is_painted,
+            is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
+            hides_sides: matches!(style(4), "hidden" | "clip"),
+            hides_content: style(17) == "hidden" || display == "none",
+            is_inline_box: display.starts_with("inline-") && !is_box,
+            is_arranged: matches!(display, "flex" | "inline-flex" | "grid" | "inline-grid"),
+            is_drawn_late: style(17) == "auto",
+            kept_space: KeptSpace::of(style(32)),
+            is_right_to_left: style(33) == "rtl",
+            look: Paint::of(style, order),
+        }
+    }
+}
+
+impl TextBox {
+    /// Returns the box of a node.
+    pub(super) const fn of(layout: &Layout) -> Self {
+        Self { x: layout.x, y: layout.y, width: layout.width, height: layout.height }
+    }
+
+    /// Returns the box with columns for rows.
+    const fn transposed(self) -> Self {
+        Self { x: self.y, y: self.x, width: self.height, height: self.width }
+    }
+
+    /// Returns the box with its right edge for its left one, if that is wanted.
+    fn mirrored(self, is_wanted: bool) -> Self {
+        if is_wanted { Self { x: -(self.x + self.width), ..self } } else { self }
+    }
+
+    fn of_bounds(bounds: &[f64]) -> Option<Self> {
+        match *bounds {
+            [x, y, width, height] if width > 0.0 && height > 0.0 => Some(Self { x, y, width, height }),
+            _ => None,
+        }
+    }
+}
+
+impl KeptSpace {
+    /// Returns the one of a computed `white-space-collapse`.
+    fn of(style: &str) -> Self {
+        match style {
+            "preserve" | "break-spaces" => Self::All,
+            "preserve-breaks" => Self::Lines,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Notes where the texts that are drawn in several boxes begin and end.
+fn add_ends(nodes: &mut [CapturedNode], node_index: &[usize], boxes: &RawTextBoxes) {
+    // The boxes of a text follow each other, those of a line in the order of sight.
+    let mut open = boxes.layout_index.as_slice();
+    let mut place = 0;
+    while let Some(layout) = open.first() {
+        let count = open.iter().take_while(|other| *other == layout).count();
+        let parts = (place..place + count)
+            .filter_map(|at| Some((*boxes.start.get(at)?, TextBox::of_bounds(boxes.bounds.get(at)?)?)));
+        let parts: Vec<_> = if count > 1 { parts.collect() } else { Vec::new() };
+        let node = node_index.get(*layout).and_then(|node| nodes.get_mut(*node));
+        if let (Some(node), Some((_, first)), Some((_, last))) =
+            (node, parts.iter().min_by_key(|(start, _)| *start), parts.iter().max_by_key(|(start, _)| *start))
+            && let Some(own) = &node.layout
+        {
+            // They are where the text is in its block, wherever that is.
+            let edge =
+                |edge: fn(&TextBox) -> f64| parts.iter().map(|(_, part)| edge(part)).fold(f64::INFINITY, f64::min);
+            let (x, y) = (own.x - edge(|part| part.x), own.y - edge(|part| part.y));
+            node.ends = Some(Box::new([first, last].map(|end| TextBox { x: end.x + x, y: end.y + y, ..*end })));
+        }
+        place += count;
+        open = open.get(count..).unwrap_or_default();
     }
 }
 
@@ -446,8 +581,10 @@ fn in_order_of_sight(nodes: Vec<CapturedNode>, is_right_to_left: bool) -> Vec<Ca
         node.parent.and_then(|parent| below.get_mut(parent)).unwrap_or(&mut order).push(position);
     }
     let mut is_changed = false;
-    for children in below.iter_mut().filter(|children| children.len() > 1) {
+    let sized = sized(&nodes);
+    for (parent, children) in below.iter_mut().enumerate().filter(|(_, children)| children.len() > 1) {
         is_changed |= put_behind(&nodes, children) || sort_placed(&nodes, children, is_right_to_left);
+        is_changed |= sort_arranged(&nodes, parent, children, &sized);
     }
     if !is_changed {
         return nodes;
@@ -510,6 +647,77 @@ fn sort_placed(nodes: &[CapturedNode], children: &mut [usize], is_right_to_left:
     }
     children.sort_by(|one, other| place_of(one).total_cmp(&place_of(other)));
     true
+}
+
+/// Returns true for each node that has a box with a size, or in which there is one.
+fn sized(nodes: &[CapturedNode]) -> Vec<bool> {
+    let mut sized = vec![false; nodes.len()];
+    for (position, node) in nodes.iter().enumerate().rev() {
+        let has_size = node.layout.as_ref().is_some_and(|layout| layout.width > 0.0 && layout.height > 0.0);
+        if !has_size && sized.get(position) != Some(&true) {
+            continue;
+        }
+        for at in [Some(position), node.parent].into_iter().flatten() {
+            if let Some(sized) = sized.get_mut(at) {
+                *sized = true;
+            }
+        }
+    }
+    sized
+}
+
+/// Sorts the children of an element that arranges them in rows or columns by their places, if they have another order there than in the
+/// document: a style may turn it. Returns false if that changes nothing.
+fn sort_arranged(nodes: &[CapturedNode], parent: usize, children: &mut Vec<usize>, sized: &[bool]) -> bool {
+    let own = nodes.get(parent).and_then(|node| node.layout.as_ref()).filter(|own| own.is_arranged);
+    let Some(own) = own else { return false };
+    let (mut placed, mut others) = (Vec::new(), Vec::new());
+    for child in children.iter().copied() {
+        let layout = nodes.get(child).and_then(|node| node.layout.as_ref());
+        match layout.filter(|layout| layout.width > 0.0 && layout.height > 0.0) {
+            // What is placed elsewhere may be in front of the others.
+            Some(layout) if layout.look.is_absolute || layout.look.is_fixed => return false,
+            Some(layout) => placed.push((child, TextBox::of(layout).mirrored(own.is_right_to_left))),
+            // What is in an element without a box has a place of its own.
+            None if sized.get(child) == Some(&true) => return false,
+            None => others.push(child),
+        }
+    }
+    let is_order = |order: &[usize]| order.iter().eq(placed.iter().map(|(child, _)| child));
+    let Some(order) = in_rows(placed.clone()) else { return false };
+    let turned = placed.iter().map(|(child, own)| (*child, own.transposed())).collect();
+    if is_order(&order) || in_rows(turned).is_some_and(|order| is_order(&order)) {
+        return false;
+    }
+    *children = order;
+    children.append(&mut others);
+    true
+}
+
+/// Returns the children with these boxes in the order of rows, from above to below and from the left to the right. Returns `None` if they are
+/// in no rows.
+fn in_rows(mut placed: Vec<(usize, TextBox)>) -> Option<Vec<usize>> {
+    placed.sort_by(|(_, one), (_, other)| one.y.total_cmp(&other.y));
+    let mut rows: Vec<(f64, Vec<(usize, TextBox)>)> = Vec::new();
+    for (child, own) in placed {
+        // Boxes that touch may overlap by a part of a pixel.
+        match rows.last_mut().filter(|(bottom, _)| own.y < bottom - 1.0) {
+            Some((bottom, row)) => {
+                *bottom = bottom.max(own.y + own.height);
+                row.push((child, own));
+            }
+            None => rows.push((own.y + own.height, vec![(child, own)])),
+        }
+    }
+    let mut order = Vec::new();
+    for (_, mut row) in rows {
+        row.sort_by(|(_, one), (_, other)| one.x.total_cmp(&other.x));
+        if !row.is_sorted_by(|(_, one), (_, other)| one.x + one.width <= other.x + 1.0) {
+            return None;
+        }
+        order.extend(row.into_iter().map(|(child, _)| child));
+    }
+    Some(order)
 }
 
 /// Gives the first letter of a text back to it: a style that is only for that letter makes an element of it.
@@ -652,8 +860,14 @@ pub(super) struct Paint {
     pub(super) is_positioned: bool,
     /// Color of its text, in the form of computed styles.
     pub(super) text_color: String,
-    /// True if its background is a picture.
+    /// True if its background is a picture, or is seen in its letters alone.
     pub(super) has_picture: bool,
+    /// True if its letters have neither an inside nor edges, if it is in a drawing.
+    pub(super) has_no_ink: bool,
+    /// True if a line goes through its text.
+    pub(super) is_struck: bool,
+    /// Role of a text that is above or below the line of what is around it.
+    pub(super) script: Option<&'static str>,
     /// True if its font draws pictures for words.
     pub(super) has_icon_font: bool,
     /// Position in the order of painting. What is behind the flow of its document has one as if it were in front of that.
@@ -670,21 +884,139 @@ impl Paint {
         Self {
             // What is animated may be about to appear.
             transparency: match style(10).parse::<f64>() {
-                Ok(opacity) if matches!(style(15), "none" | "") => 1.0 - opacity.clamp(0.0, 1.0),
+                Ok(opacity) if matches!(style(15), "none" | "") => 1.0 - opacity.clamp(0.0, 1.0) * filtered(style(24)),
                 _ => 0.0,
             },
             is_faded: style(16).split(", ").any(|time| !matches!(time, "0s" | "")),
-            is_cut: is_cut(if matches!(style(13), "absolute" | "fixed") { style(11) } else { "" }, style(12)),
+            is_cut: is_cut(if matches!(style(13), "absolute" | "fixed") { style(11) } else { "" }, style(12))
+                || is_masked(style(25)),
             is_absolute: style(13) == "absolute",
             is_fixed: style(13) == "fixed",
             is_positioned: !matches!(style(13), "static" | ""),
-            // Letters without a filling may be drawn by their edges, or by what is behind them.
-            text_color: if is_transparent(style(20)) { style(14) } else { style(20) }.to_owned(),
-            has_picture: !matches!(style(7), "none" | ""),
+            // Letters without a filling may be drawn by their edges.
+            text_color: if style(20).is_empty() || is_transparent(style(20)) && !matches!(style(21), "0px" | "") {
+                style(14)
+            } else {
+                style(20)
+            }
+            .to_owned(),
+            has_picture: !matches!(style(7), "none" | "") || style(22) == "text" && !is_transparent(style(6)),
+            has_no_ink: [9, 23].iter().all(|paint| !style(*paint).is_empty() && is_transparent(style(*paint))),
+            is_struck: style(26).contains("line-through"),
+            script: match style(27) {
+                "super" => Some("superscript"),
+                "sub" => Some("subscript"),
+                _ => None,
+            },
             has_icon_font: is_icon_font(style(18)),
             order,
             is_behind_flow: style(19).starts_with('-'),
             is_layer: style(13) == "fixed" || (style(13) != "static" && style(19).parse::<u32>().is_ok()),
+        }
+    }
+}
+
+/// Returns the part of the light that a computed `filter` leaves.
+fn filtered(filter: &str) -> f64 {
+    let parts = filter.split("opacity(").skip(1).filter_map(|part| part.split(')').next()?.parse::<f64>().ok());
+    parts.map(|part| part.clamp(0.0, 1.0)).product()
+}
+
+/// Returns true if a computed `mask-image` leaves nothing of an element: it has no other colors than transparent ones.
+fn is_masked(image: &str) -> bool {
+    let mut parts = image.split('(');
+    let Some(mut before) = parts.next() else { return false };
+    let mut has_color = false;
+    for part in parts {
+        let name = before.rsplit([' ', ',', ')']).next().unwrap_or_default();
+        before = part;
+        match name {
+            "rgba" => {
+                let color = part.split(')').next().unwrap_or_default();
+                has_color = is_transparent(&format!("rgba({color})"));
+                if !has_color {
+                    return false;
+                }
+            }
+            "calc" => {}
+            _ if name.ends_with("-gradient") => {}
+            _ => return false,
+        }
+    }
+    has_color
+}
+
+/// Maximum number of elements around another one with which it is turned.
+const MAX_TURNED: usize = 20;
+
+/// Way in which an element is turned in space.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// Places of a step to the right, one down, and one to the front.
+    axes: [[f64; 3]; 3],
+    /// True if nobody sees its back.
+    hides_back: bool,
+    /// True if what is in it is turned with it in space.
+    is_deep: bool,
+    /// True if nothing else turns it.
+    is_known: bool,
+}
+
+impl Turn {
+    /// Returns the turn that computed styles tell, each by its place in [`STYLES`], if it decides what of an element is seen.
+    fn of<'a>(style: &impl Fn(usize) -> &'a str) -> Option<Self> {
+        let (hides_back, is_deep) = (style(28) == "hidden", style(29) == "preserve-3d");
+        let axes = if hides_back || is_deep { axes(style(30)) } else { return None };
+        let is_known = axes.is_some() && [15, 31].iter().all(|other| matches!(style(*other), "none" | ""));
+        Some(Self { axes: axes.unwrap_or_default(), hides_back, is_deep, is_known })
+    }
+
+    /// Returns the turn of an element in this one.
+    fn with(self, inner: Self) -> Self {
+        let [x, y, z] = self.axes;
+        let sum = |step: [f64; 3], at: fn([f64; 3]) -> f64| step[0] * at(x) + step[1] * at(y) + step[2] * at(z);
+        let turned = |step| [sum(step, |axis| axis[0]), sum(step, |axis| axis[1]), sum(step, |axis| axis[2])];
+        Self { axes: inner.axes.map(turned), is_known: self.is_known && inner.is_known, ..inner }
+    }
+
+    /// Returns true if a person has the back before them.
+    fn is_back(&self) -> bool {
+        let [x, y, z] = self.axes;
+        let seen = x[0] * y[1] - x[1] * y[0];
+        let size = x[0] * (y[1] * z[2] - y[2] * z[1]) - x[1] * (y[0] * z[2] - y[2] * z[0])
+            + x[2] * (y[0] * z[1] - y[1] * z[0]);
+        self.is_known && seen * size < -1e-9
+    }
+}
+
+/// Returns the places to which a computed `transform` moves a step to the right, one down, and one to the front.
+fn axes(transform: &str) -> Option<[[f64; 3]; 3]> {
+    if matches!(transform, "none" | "") {
+        return Some([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+    }
+    let numbers = transform.strip_prefix("matrix3d(").or_else(|| transform.strip_prefix("matrix("))?;
+    let numbers: Option<Vec<f64>> = numbers.strip_suffix(')')?.split(", ").map(|number| number.parse().ok()).collect();
+    let numbers = numbers?;
+    let axis = |from: usize, length: usize| {
+        let mut own = numbers.get(from..from + length)?.iter().copied();
+        Some([own.next()?, own.next()?, own.next().unwrap_or_default()])
+    };
+    match numbers.len() {
+        6 => Some([axis(0, 2)?, axis(2, 2)?, [0.0, 0.0, 1.0]]),
+        16 => Some([axis(0, 3)?, axis(4, 3)?, axis(8, 3)?]),
+        _ => None,
+    }
+}
+
+/// Notes that nobody sees the elements of which only the back could be seen, as that of a card. What is around them may turn them too.
+fn hide_backs(nodes: &mut [CapturedNode], turns: &HashMap<usize, Turn>) {
+    for (position, turn) in turns.iter().filter(|(_, turn)| turn.hides_back) {
+        let parent = |at: usize| nodes.get(at).and_then(|node| node.parent);
+        let around = std::iter::successors(parent(*position), |at| parent(*at)).take(MAX_TURNED);
+        let around = around.map_while(|at| turns.get(&at).filter(|around| around.is_deep));
+        let is_back = around.fold(*turn, |turn, around| around.with(turn)).is_back();
+        if let Some(layout) = nodes.get_mut(*position).and_then(|node| node.layout.as_mut()) {
+            layout.look.is_cut |= is_back;
         }
     }
 }
@@ -785,6 +1117,103 @@ mod tests {
         ] {
             assert!(!is_cut(clip, path), "{clip} {path}");
         }
+    }
+
+    #[test]
+    fn mask_leaves_nothing_if_its_colors_are_transparent() {
+        for image in [
+            "linear-gradient(rgba(0, 0, 0, 0), rgba(0, 0, 0, 0))",
+            "linear-gradient(to right, rgba(9, 9, 9, 0), rgba(0, 0, 0, 0.02) calc(50% - 2px))",
+            "radial-gradient(circle, rgba(0, 0, 0, 0) 20%, rgba(0, 0, 0, 0)), linear-gradient(rgba(0, 0, 0, 0), rgba(0, 0, 0, 0))",
+        ] {
+            assert!(is_masked(image), "{image}");
+        }
+        for image in [
+            "none",
+            "",
+            "linear-gradient(rgb(0, 0, 0), rgba(0, 0, 0, 0))",
+            "linear-gradient(rgba(0, 0, 0, 0.5), rgba(0, 0, 0, 0))",
+            "linear-gradient(rgba(0, 0, 0, 0), rgba(0, 0, 0, 0)), url(\"a(b.svg\")",
+            "url(\"data:image/svg+xml,rgba(0, 0, 0, 0)\")",
+            "linear-gradient(color(srgb 0 0 0 / 0), rgba(0, 0, 0, 0))",
+        ] {
+            assert!(!is_masked(image), "{image}");
+        }
+        assert!(filtered("blur(2px) opacity(0)") < 0.01 && filtered("none") > 0.99 && filtered("opacity(0.5)") > 0.4);
+    }
+
+    #[test]
+    fn back_of_an_element_is_seen_if_it_is_turned_once() {
+        const BACK: &str = "matrix3d(-1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1)";
+        let turn = |transform, rotate| {
+            let style = move |at: usize| match at {
+                28 => "hidden",
+                29 => "preserve-3d",
+                30 => transform,
+                31 => rotate,
+                _ => "none",
+            };
+            Turn::of(&style).expect("a turn")
+        };
+        let [front, back] = ["none", BACK].map(|transform| turn(transform, "none"));
+        assert!(back.is_back() && back.with(front).is_back() && front.with(back).is_back());
+        assert!(!front.is_back() && !back.with(back).is_back(), "turned twice");
+        for flat in ["matrix(-1, 0, 0, 1, 0, 0)", "matrix(-1, 0, 0, -1, 5, 5)", "rotate(3deg)"] {
+            assert!(!turn(flat, "none").is_back(), "{flat}");
+        }
+        assert!(!turn(BACK, "y 180deg").is_back(), "turned by something else too");
+        assert!(Turn::of(&|_: usize| "none").is_none());
+    }
+
+    #[test]
+    fn styles_have_their_places() {
+        for (place, name) in [(17, "content-visibility"), (32, "white-space-collapse"), (33, "direction")] {
+            assert_eq!(STYLES[place], name);
+        }
+    }
+
+    /// Returns the order of the children of an element that arranges them, with these left and upper edges and sizes.
+    fn arranged(places: &[[f64; 4]], is_right_to_left: bool) -> Vec<usize> {
+        let layout = |[x, y, width, height]: [f64; 4]| Layout { x, y, width, height, ..Layout::default() };
+        let around = Layout { is_arranged: true, is_right_to_left, ..layout([0.0, 0.0, 900.0, 900.0]) };
+        let child = |place| CapturedNode { parent: Some(0), layout: Some(layout(place)), ..CapturedNode::default() };
+        let mut nodes = vec![CapturedNode { layout: Some(around), ..CapturedNode::default() }];
+        nodes.extend(places.iter().copied().map(child));
+        let mut children: Vec<_> = (1..nodes.len()).collect();
+        sort_arranged(&nodes, 0, &mut children, &sized(&nodes));
+        children
+    }
+
+    #[test]
+    fn order_of_styles_is_that_of_the_places() {
+        let row = |x| [x, 0.0, 50.0, 20.0];
+        let column = |y| [0.0, y, 50.0, 20.0];
+        assert_eq!(arranged(&[column(40.0), column(20.0), column(0.0)], false), [3, 2, 1], "column-reverse");
+        assert_eq!(arranged(&[row(50.0), row(0.0)], false), [2, 1], "row-reverse");
+        assert_eq!(arranged(&[row(50.0), row(0.0)], true), [1, 2], "lines begin at the right");
+        assert_eq!(arranged(&[row(0.0), row(50.0)], true), [2, 1]);
+        let cell = |x, y| [x, y, 50.0, 20.0];
+        let columns = [cell(0.0, 0.0), cell(0.0, 20.0), cell(50.0, 0.0), cell(50.0, 20.0)];
+        assert_eq!(arranged(&columns, false), [1, 2, 3, 4], "columns are read one by one");
+        assert_eq!(arranged(&[columns[3], columns[0], columns[2], columns[1]], false), [2, 3, 4, 1]);
+        let beside = [[60.0, 0.0, 50.0, 20.0], [60.0, 20.0, 50.0, 20.0], [0.0, 0.0, 50.0, 40.0]];
+        assert_eq!(arranged(&beside, false), [1, 2, 3], "no rows");
+        assert_eq!(arranged(&[row(50.0), [0.0, 0.0, 0.0, 20.0], row(0.0)], false), [3, 1, 2], "one shows nothing");
+    }
+
+    #[test]
+    fn text_begins_and_ends_where_its_lines_do() {
+        let strings = ["DIV", "#text", "a b", "block"];
+        let capture = serde_json::json!({ "strings": strings, "documents": [{
+            "nodes": { "parentIndex": [-1, 0], "nodeType": [1, 3], "nodeName": [0, 1], "nodeValue": [-1, 2], "backendNodeId": [1, 2] },
+            "layout": { "nodeIndex": [0, 1], "bounds": [[0, 0, 90, 40], [105, 10, 50, 40]], "styles": [[3], [3]], "text": [-1, 2] },
+            // The second line is the first in the order of sight.
+            "textBoxes": { "layoutIndex": [1, 1, 1], "bounds": [[5, 30, 20, 20], [15, 10, 40, 20], [55, 10, 0, 20]], "start": [2, 0, 1] },
+        }] });
+        let documents = Document::parse_all(&capture.to_string(), &|_| {}).expect("a capture");
+        let ends = documents[0].nodes[1].ends.as_deref().map(|ends| ends.map(|end| (end.x, end.y, end.width)));
+        assert_eq!(ends, Some([(115.0, 10.0, 40.0), (105.0, 30.0, 20.0)]));
+        assert_eq!(documents[0].nodes[0].ends, None, "control");
     }
 
     #[test]

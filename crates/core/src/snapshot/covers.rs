@@ -167,6 +167,9 @@ impl<'a> Nodes<'a> {
             .parent
             .and_then(|parent| self.node(parent))
             .is_some_and(|parent| matches!(parent.tag.as_str(), "text" | "textpath" | "tspan"));
+        if is_in_drawing && layout.look.has_no_ink {
+            return true;
+        }
         let is_like = |other: &str| is_same_color(color, other) || (is_transparent(color) && !color.is_empty());
         // The browser chooses the color of a page without a background by that of its text.
         let outer = || self.document.nodes.iter().take(MAX_OUTER).find(|node| node.tag == "html")?.layout.as_ref();

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::accessibility::Accessible;
 use super::alike::TABLES;
-use super::capture::{CapturedNode, SHAPES, hex};
+use super::capture::{CapturedNode, Layout, SHAPES, hex};
 use super::fields::States;
 use super::item::{CELLS, collapse, cut, cut_words};
-use super::nodes::{CHOICES, CONTROLS, ClassWords, FOCUSED_PARTS, Nodes, is_icon, is_on};
+use super::nodes::{CHOICES, CONTROLS, FOCUSED_PARTS, Nodes, is_icon, is_on};
 
 /// Role of an element without one that a person could act on.
 pub(super) const CLICKABLE: &str = "clickable";
@@ -104,7 +104,7 @@ const NAMED_BY_TOOLTIP: &[&str] = &[
 ];
 
 /// Number of nodes in what is around an element that are searched for others like it.
-const MAX_BESIDE: usize = 300;
+pub(super) const MAX_BESIDE: usize = 300;
 
 /// Attributes in which libraries have the words of their tooltips.
 const TOOLTIPS: &[&str] = &["data-tooltip", "data-tip", "data-original-title", "data-bs-original-title"];
@@ -116,7 +116,10 @@ const PLAIN_BUTTON: &str = "#efefef";
 const MAX_SYMBOL: usize = 3;
 
 /// Roles of elements that a picture in them stands for.
-const PICTURED: &[&str] = &["button", "checkbox", "combobox", "generic", "link", "menuitem", "switch", "tab"];
+const PICTURED: &[&str] = &[
+    "button", "cell", "checkbox", "combobox", "generic", "gridcell", "link", "menuitem", "option", "radio", "switch",
+    "tab", "treeitem",
+];
 
 /// Number of nodes of a box that are searched for the list of options for which it stands.
 const MAX_PARTS: usize = 50;
@@ -298,49 +301,70 @@ impl Nodes<'_> {
     /// Returns what tells an element without a name from others: words about it, and how it looks if nothing is in it.
     pub(super) fn hints(&self, position: usize, node: &CapturedNode, role: &str, is_empty: bool) -> States {
         let is_shape = SHAPES.contains(&node.tag.as_str());
-        let mut hints: States = Vec::from_iter(self.hint(position, node));
+        let mut hints: States = self.hint(position, node);
         let cursor = node.layout.as_ref().map(|layout| layout.cursor.as_str());
         hints.extend(cursor.filter(|cursor| cursor.ends_with("-resize")).map(|cursor| ("cursor", cursor.into())));
         if is_shape {
             hints.push(("shape", node.tag.as_str().into()));
         }
         let is_colored = is_shape || (is_empty && COLORED.contains(&role));
-        let is_plain = |(_, color): &(&str, Value)| node.tag == "button" && color.as_str() == Some(PLAIN_BUTTON);
-        hints.extend(is_colored.then(|| color(node)).flatten().filter(|color| !is_plain(color)));
+        hints.extend(is_colored.then(|| self.seen_color(position, node)).flatten());
         hints
     }
 
-    /// Returns what the class of an element, or of the entry of a list that it is in, says about it: that it is the chosen one of several, or
-    /// takes no press.
-    pub(super) fn class_state(&self, position: usize, states: &States) -> Option<(&'static str, Value)> {
-        let node = self.node(position)?;
-        let parent = node.parent.and_then(|parent| Some((parent, self.node(parent)?)));
-        let entry = parent.filter(|(_, parent)| parent.tag == "li").unwrap_or((position, node));
-        let known = ["checked", "current", "disabled", "expanded", "pressed", "selected", "cursor"];
-        if states.iter().any(|(name, _)| known.contains(name)) {
-            return None;
-        }
-        if [node, entry.1].iter().any(|node| self.class_words(node).is_disabled) {
-            return Some(("class", "disabled".into()));
-        }
-        let is_chosen = |node: &CapturedNode| self.class_words(node).is_chosen;
-        let chosen = [(position, node), entry].into_iter().find(|(_, node)| is_chosen(node))?.1;
-        let beside = self.below(chosen.parent?).take(MAX_BESIDE);
-        let mut beside = beside.filter(|(_, other)| other.parent == chosen.parent && other.tag == chosen.tag);
-        beside.any(|(_, other)| other.id != chosen.id && !is_chosen(other)).then_some(("active", Value::Null))
+    /// Returns the color of an element: its own, or that of a box that its style draws over it.
+    fn seen_color(&self, position: usize, node: &CapturedNode) -> Option<(&'static str, Value)> {
+        let is_plain = |(_, color): &(&str, Value)| node.tag == "button" && color.as_str() == Some(PLAIN_BUTTON);
+        let own = color(node).filter(|color| !is_plain(color));
+        own.or_else(|| {
+            let layout = node.layout.as_ref()?;
+            let is_over = |drawn: &Layout| drawn.width * 2.0 >= layout.width && drawn.height * 2.0 >= layout.height;
+            let drawn = self.below(position).take(MAX_PARTS).filter(|(at, part)| {
+                part.parent == Some(position)
+                    && matches!(part.tag.as_str(), "::after" | "::before")
+                    && self.facts(*at).is_visible
+                    && part.layout.as_ref().is_some_and(is_over)
+            });
+            drawn.filter_map(|(_, part)| color(part)).last()
+        })
     }
 
-    /// Returns what the words of an element's class say. Each class is read once, however many elements have it.
-    fn class_words(&self, node: &CapturedNode) -> ClassWords {
-        let class = |node| self.document.attribute(node, "class");
-        let known = self.class_words.get_or_init(|| {
-            let mut known: HashMap<usize, ClassWords> = HashMap::new();
-            for class in self.document.nodes.iter().filter_map(class) {
-                known.entry(class.as_ptr().addr()).or_insert_with(|| ClassWords::of(class));
-            }
-            known
-        });
-        class(node).and_then(|class| known.get(&class.as_ptr().addr())).copied().unwrap_or_default()
+    /// Returns the color of an element that has the role and the name of one beside it, as a swatch, if that has another color.
+    pub(super) fn color_among_alike(
+        &self,
+        position: usize,
+        node: &CapturedNode,
+        role: &str,
+    ) -> Option<(&'static str, Value)> {
+        let has_text = || self.below(position).take(MAX_PARTS).any(|(_, part)| !part.content_text.trim().is_empty());
+        let own = self.accessible(node).filter(|own| COLORED.contains(&role) && !own.name.trim().is_empty())?;
+        let color = self.seen_color(position, node).filter(|_| node.tag != "input" && !has_text())?;
+        let is_alike = |other: &CapturedNode| {
+            let other = self.accessible(other).filter(|_| other.id != node.id && other.tag == node.tag);
+            other.is_some_and(|other| other.role == own.role && other.name == own.name)
+        };
+        let is_other = |at: usize| {
+            let other = self.node(at).filter(|other| is_alike(other)).and_then(|other| self.seen_color(at, other));
+            other.is_some_and(|other| other != color)
+        };
+        self.beside(node).into_iter().any(is_other).then_some(color)
+    }
+
+    /// Returns the elements beside one, with itself; if it is the only one in its parent, those in what is beside that.
+    fn beside(&self, node: &CapturedNode) -> Vec<usize> {
+        let children = |around: usize| {
+            let below = self.below(around).take(MAX_BESIDE);
+            below.filter(move |(_, other)| other.is_element && other.parent == Some(around)).map(|(at, _)| at)
+        };
+        let Some(parent) = node.parent else { return Vec::new() };
+        let is_drawn = |at: &usize| self.node(*at).is_some_and(|other| other.tag.starts_with("::"));
+        let beside: Vec<_> = children(parent).filter(|at| !is_drawn(at)).collect();
+        let outer = self.node(parent).and_then(|parent| parent.parent).filter(|_| beside.len() == 1);
+        let Some(outer) = outer else { return beside };
+        let is_in = |(_, other): &(usize, &CapturedNode)| {
+            other.is_element && other.parent.and_then(|at| self.node(at)).is_some_and(|at| at.parent == Some(outer))
+        };
+        self.below(outer).take(MAX_BESIDE).filter(is_in).map(|(at, _)| at).collect()
     }
 
     /// Returns the description of an element whose name is a symbol, or that takes no input: it may say why.
@@ -358,17 +382,26 @@ impl Nodes<'_> {
     }
 
     /// Returns words about an element: its description, what it does to the pointer, or how its author calls it.
-    fn hint(&self, position: usize, node: &CapturedNode) -> Option<(&'static str, Value)> {
+    fn hint(&self, position: usize, node: &CapturedNode) -> States {
+        let state = |name, words: &str| (name, Value::from(cut(words, MAX_HINT)));
         let description = self.accessible(node).map(|accessible| collapse(&accessible.description)).unwrap_or_default();
         if !description.is_empty() {
-            return Some(("description", cut(&description, MAX_HINT).into()));
+            // One that several have tells none of them from the others.
+            let testid = || Some(("data-testid", self.words(node, "data-testid")?));
+            let icon = || {
+                let icon = PICTURED.contains(&self.role(node)).then(|| self.icon_below(position));
+                Some(("icon", icon.flatten()?.0))
+            };
+            let own = if self.is_shared(&description) { testid().or_else(icon) } else { None };
+            let own = own.map(|(name, words)| state(name, &words));
+            return std::iter::once(state("description", &description)).chain(own).collect();
         }
         if let Some(tooltip) = TOOLTIPS.iter().find_map(|name| self.words(node, name)) {
-            return Some(("tooltip", cut(&tooltip, MAX_HINT).into()));
+            return vec![state("tooltip", &tooltip)];
         }
         let address = self.words(node, "href").filter(|address| node.tag == "a" && address != "#");
         if let Some(address) = address {
-            return Some(("url", cut(&address, MAX_HINT).into()));
+            return vec![state("url", &address)];
         }
         let words = |name| self.words(node, name);
         let named = ["data-testid", "name", "id"].into_iter().find_map(|name| Some((name, words(name)?)));
@@ -376,7 +409,21 @@ impl Nodes<'_> {
             if named.is_none() && PICTURED.contains(&self.role(node)) { self.icon_below(position) } else { None };
         let class = || words("class").filter(|class| icon.as_ref().is_none_or(|icon| !self.is_rarer(icon, class)));
         let words = named.or_else(|| Some(("class", class()?))).or_else(|| Some(("icon", icon.clone()?.0)));
-        words.map(|(name, words)| (name, cut(&words, MAX_HINT).into()))
+        words.map(|(name, words)| state(name, &words)).into_iter().collect()
+    }
+
+    /// Returns true if several elements of the document have a description.
+    fn is_shared(&self, description: &str) -> bool {
+        let counts = self.descriptions.get_or_init(|| {
+            let mut counts = HashMap::new();
+            for accessible in self.document.nodes.iter().filter_map(|node| self.accessible(node)) {
+                if !accessible.description.is_empty() {
+                    *counts.entry(collapse(&accessible.description)).or_default() += 1;
+                }
+            }
+            counts
+        });
+        counts.get(description).is_some_and(|count| *count > 1)
     }
 
     /// Returns the words of an attribute, if it has any.
@@ -398,7 +445,7 @@ impl Nodes<'_> {
     }
 
     /// Returns how the author of a page calls the only picture in an element, and whether that is a name of it, not only its class.
-    fn icon_below(&self, position: usize) -> Option<(String, bool)> {
+    pub(super) fn icon_below(&self, position: usize) -> Option<(String, bool)> {
         let mut pictures = self.below(position).take(MAX_PARTS).filter(|(at, node)| {
             self.facts(*at).is_visible && matches!(node.tag.as_str(), "svg" | "i" | "img" | "mat-icon") || is_icon(node)
         });
@@ -566,7 +613,7 @@ impl Nodes<'_> {
             if node.parent.is_none_or(|parent| inside.binary_search(&parent).is_err()) {
                 continue;
             }
-            if !matches!(node.tag.as_str(), "script" | "style" | "template") && !is_left_out(at, node) {
+            if !matches!(node.tag.as_str(), "rp" | "rt" | "script" | "style" | "template") && !is_left_out(at, node) {
                 inside.push(at);
                 let is_read = !only_visible || self.facts(at).is_visible;
                 if node.is_text && is_read {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::build::Part;
 use super::capture::{CapturedNode, Document};
-use super::item::{Item, Line, NodeKey, collapse};
+use super::item::{Item, Line, MORE, NodeKey, collapse};
 use crate::output::mask::{self, Literals};
 
 /// Maximum number of matches that are shown.
@@ -132,9 +132,6 @@ const SHOWN_LINES: usize = 200;
 
 /// Number of its entries that are shown even if they have more lines.
 const SHOWN_ENTRIES: usize = 20;
-
-/// Role of the line in place of entries that are not shown. No page can choose it.
-pub(super) const MORE: &str = "more";
 
 /// Replaces most entries of long lists by their number.
 pub(super) fn shorten(items: Vec<Item>, parts: &[Part]) -> Vec<Item> {

@@ -197,6 +197,11 @@ impl Nodes<'_> {
         };
         let is_placeholder = |node: &CapturedNode| self.is_called(node, &[PLACEHOLDER]) || is_empty_field(node);
         let parts = || self.below(position).map(|(_, node)| node);
+        if self.node(position).is_some_and(|node| self.says_empty(node)) {
+            let text = self.text_without(position, true, &|_, node| is_button(node));
+            let words = Some(cut_words(&text, MAX_VALUE)).filter(|text| !text.is_empty());
+            return words.map(|words| (PLACEHOLDER, words.into()));
+        }
         let has_placeholder = parts().any(is_placeholder);
         if !has_placeholder && !parts().any(is_button) {
             return None;
@@ -252,10 +257,28 @@ impl Nodes<'_> {
         None
     }
 
+    /// Returns true if a box says of itself that it is empty, and shows words in place of what it holds: by an attribute that it has as long
+    /// as it is empty, or by a class.
+    fn says_empty(&self, node: &CapturedNode) -> bool {
+        let is_word = |word: &str| {
+            word.strip_suffix(PLACEHOLDER).is_some_and(|begin| begin.is_empty() || begin.ends_with(['-', '_']))
+        };
+        self.document.attribute(node, "data-placeholder").is_some_and(str::is_empty)
+            || self.names(node).any(|name| is_word(&name))
+    }
+
+    /// Returns the words that the author of the page calls an element by, without those that say how it looks in a state.
+    fn names(&self, node: &CapturedNode) -> impl Iterator<Item = String> {
+        let names = ["class", "id"].into_iter().filter_map(|name| self.document.attribute(node, name));
+        names
+            .flat_map(str::split_ascii_whitespace)
+            .filter(|word| !word.contains([':', '[']))
+            .map(str::to_ascii_lowercase)
+    }
+
     /// Returns true if the author of the page calls an element by one of these words.
     fn is_called(&self, node: &CapturedNode, words: &[&str]) -> bool {
-        let names = ["class", "id"].into_iter().filter_map(|name| self.document.attribute(node, name));
-        node.is_element && names.map(str::to_ascii_lowercase).any(|name| words.iter().any(|word| name.contains(word)))
+        node.is_element && self.names(node).any(|name| words.iter().any(|word| name.contains(word)))
     }
 
     fn add_input_states(&self, node: &CapturedNode, is_secret: bool, states: &mut States) {
@@ -407,10 +430,30 @@ impl Nodes<'_> {
         if label.is_empty() { value.unwrap_or_default() } else { cut_words(&label, MAX_VALUE) }
     }
 
+    /// Returns true if the element is a part of an editor that has the words which that shows while it is empty.
+    fn is_shown_while_empty(&self, node: &CapturedNode) -> bool {
+        let is_fixed = || {
+            self.document.attribute(node, "contenteditable").is_some_and(|value| value.eq_ignore_ascii_case("false"))
+        };
+        let is_named = || {
+            ["data-slate-placeholder", "data-placeholder"]
+                .into_iter()
+                .any(|name| self.document.attribute(node, name).is_some())
+        };
+        node.is_element && is_fixed() && (is_named() || self.says_empty(node))
+    }
+
+    /// Returns the words that an editor shows while it is empty, where a part of it has them.
+    pub(super) fn words_of_empty_editor(&self, editor: usize) -> Option<(&'static str, Value)> {
+        let (at, _) = self.below(editor).find(|(_, node)| self.is_shown_while_empty(node))?;
+        let words = self.text_below(at, None, true);
+        (!words.is_empty()).then(|| (PLACEHOLDER, cut_words(&words, MAX_VALUE).into()))
+    }
+
     /// Returns the text that a person sees in an editor.
     pub(super) fn edited_text(&self, editor: usize) -> String {
         let mut lines = Lines::default();
-        let mut secret_end = 0;
+        let mut skipped_end = 0;
         // Elements that are open, and whether each ends the line.
         let mut open: Vec<(usize, bool)> = vec![(editor, true)];
         for (position, node) in self.document.nodes.iter().enumerate().skip(editor + 1) {
@@ -428,11 +471,11 @@ impl Nodes<'_> {
                 lines.end();
             }
             open.push((position, is_block));
-            // What a secret field in it holds is none of its text.
-            if position >= secret_end && self.is_secret_editor(position, node) {
-                secret_end = position + 1 + self.below(position).count();
+            // What a secret field in it holds is none of its text, nor are the words that it shows while it is empty.
+            if position >= skipped_end && (self.is_secret_editor(position, node) || self.is_shown_while_empty(node)) {
+                skipped_end = position + 1 + self.below(position).count();
             }
-            if position < secret_end {
+            if position < skipped_end {
                 continue;
             }
             let is_drawn =

@@ -10,7 +10,8 @@ use std::fmt;
 use serde_json::Value;
 
 use super::actionable::Reason;
-use super::capture::Layout;
+use super::capture::{KeptSpace, Layout};
+use super::gaps::TextPlace;
 use crate::output::{begin_in_words, escape_json, quoted};
 
 /// Maximum number of levels. What is deeper is shown at the deepest one.
@@ -41,6 +42,9 @@ pub(super) const DOCUMENT: &str = "document";
 
 /// Roles of parts of a text whose meaning is another one than that of the text around them.
 pub(super) const MARKS: &[&str] = &["deletion", "emphasis", "insertion", "strong", "subscript", "superscript"];
+
+/// Role of the line in place of entries that are not shown. No page can choose it.
+pub(super) const MORE: &str = "more";
 
 /// Roles of cells, whose content is not their name.
 pub(super) const CELLS: &[&str] = &["cell", "columnheader", "gridcell", "rowheader"];
@@ -120,8 +124,18 @@ pub(super) struct Item {
     pub(super) is_marker: bool,
     /// True if its text keeps its lines, as code does.
     pub(super) has_lines: bool,
+    /// Place of a text, for the gaps between it and others.
+    pub(super) place: Option<TextPlace>,
+    /// True if a blank in its text is a gap, which the document and names have no blank for.
+    pub(super) has_gaps: bool,
+    /// White space of a text that is shown as it is; `None` for one that is like those around it.
+    pub(super) space: Option<KeptSpace>,
+    /// True if it is the end of a line.
+    pub(super) is_break: bool,
     /// Text that is drawn in one group with it, if it is a shape of a drawing.
     pub(super) drawn_text: Option<String>,
+    /// Label of the hidden list that it stands for.
+    pub(super) label: Option<String>,
 }
 
 impl Item {
@@ -133,6 +147,54 @@ impl Item {
     /// Creates an item of text.
     pub(super) fn text(text: &str) -> Self {
         Self { is_inline: true, ..Self::new(TEXT, text) }
+    }
+
+    /// Creates the end of a line of text.
+    pub(super) fn line_break() -> Self {
+        Self { is_break: true, ..Self::text(" ") }
+    }
+
+    /// Adds a text that continues this one: behind a blank if a person sees a gap between them.
+    fn continue_with(&mut self, next: &Self) {
+        let characters = self.name.chars().next_back().zip(next.name.chars().next());
+        let characters = characters.filter(|(before, after)| !is_blank(*before) && !is_blank(*after));
+        let has_gap = match (characters, &self.place, &next.place) {
+            (Some((before, after)), Some(own), Some(other)) => own.has_gap(other, before, after),
+            _ => false,
+        };
+        if has_gap {
+            self.name.push(' ');
+        }
+        self.has_gaps |= has_gap || next.has_gaps;
+        let is_kept = self.space.is_some_and(|space| space > KeptSpace::Nothing);
+        self.name.push_str(if next.is_break && is_kept { "\n" } else { &next.name });
+        self.space = match (self.space, next.space) {
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
+        };
+        if !next.name.chars().all(is_blank) {
+            self.place = match (&self.place, &next.place) {
+                (Some(own), Some(other)) => Some(own.until(other)),
+                (_, other) => *other,
+            };
+        }
+    }
+
+    /// Gives a text its white space: single blanks, or what a person sees of it in the document.
+    fn settle_space(&mut self) {
+        let space = self.space.unwrap_or_default();
+        let lines = (space > KeptSpace::Nothing).then(|| kept_lines(&self.name, space));
+        match lines.filter(|lines| lines.contains('\n') || lines.starts_with('\t') || lines.starts_with("  ")) {
+            Some(lines) => (self.name, self.has_lines, self.is_inline) = (lines, true, false),
+            None => self.name = collapse(&self.name),
+        }
+    }
+
+    /// Returns true if a name has its text. Chromium puts no blank into a name where a person sees a gap.
+    pub(super) fn is_in_name(&self, name: &str) -> bool {
+        let text = collapse(&self.name);
+        let squeezed = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        name.contains(&text) || self.has_gaps && squeezed(name).contains(&squeezed(&text))
     }
 
     /// Returns the role and the name, which several items may share.
@@ -178,7 +240,8 @@ impl Item {
                 name
             };
         } else if children.first().is_some_and(Self::is_text) && self.is_text_its_name(&children) {
-            self.name = children.remove(0).name;
+            let text = children.remove(0);
+            (self.name, self.has_gaps) = (text.name, text.has_gaps);
         }
         self.height = children.iter().map(|child| child.height + 1).max().unwrap_or_default();
         if self.height < MAX_HEIGHT {
@@ -199,12 +262,12 @@ pub(super) fn merge_texts(items: Vec<Item>) -> Vec<Item> {
         if item.is_text() {
             match merged.last_mut() {
                 Some(last) if last.is_marker && !item.has_lines => {
-                    last.name.push_str(&item.name);
+                    last.continue_with(&item);
                     (last.is_inline, last.is_marker, last.block) = (item.is_inline, false, item.block);
                     continue;
                 }
                 Some(last) if last.is_text() && last.is_inline && item.is_inline && !item.has_lines => {
-                    last.name.push_str(&item.name);
+                    last.continue_with(&item);
                     continue;
                 }
                 _ => {}
@@ -214,7 +277,7 @@ pub(super) fn merge_texts(items: Vec<Item>) -> Vec<Item> {
     }
     for item in &mut merged {
         if item.is_text() && !item.has_lines {
-            item.name = collapse(&item.name);
+            item.settle_space();
         }
     }
     merged.retain(|item| !item.is_text() || !item.name.is_empty());
@@ -257,7 +320,7 @@ fn remove_repeated(items: &mut Vec<Item>, name: &str, is_from_content: bool) {
         remove_repeated(&mut item.children, name, is_from_content);
         let text = collapse(&item.name);
         !item.children.is_empty()
-            || if is_from_content { !name.contains(&text) } else { !text.is_empty() && text != name }
+            || if is_from_content { !item.is_in_name(name) } else { !text.is_empty() && text != name }
     });
 }
 
@@ -278,6 +341,20 @@ pub(super) fn collapse(text: &str) -> String {
         }
     }
     collapsed
+}
+
+/// Returns the lines of a text whose white space is kept, without empty ones at its ends.
+fn kept_lines(text: &str, space: KeptSpace) -> String {
+    let line = |line: &str| {
+        if space < KeptSpace::All {
+            return collapse(line);
+        }
+        let seen = line.chars().filter(|c| !is_unseen(*c) && *c != '\r' && (c.is_whitespace() || !is_blank(*c)));
+        let seen: String = seen.map(|c| if c == '\u{a0}' { ' ' } else { c }).collect();
+        seen.trim_end().to_owned()
+    };
+    let lines: Vec<_> = text.split('\n').map(line).collect();
+    lines.join("\n").trim_end().trim_start_matches('\n').to_owned()
 }
 
 /// Returns true for a character that nobody sees, and that changes nothing of what is seen around it.
@@ -453,6 +530,37 @@ mod tests {
     fn characters_without_a_picture_are_left_out() {
         assert_eq!(collapse("a\u{e0041}\u{ad}b \u{200b}c\u{2060}"), "ab c");
         assert_eq!(collapse("\u{1f468}\u{200d}\u{1f469}"), "\u{1f468}\u{200d}\u{1f469}", "one picture of two");
+    }
+
+    /// Returns the text of a block with these parts: the white space of each that is shown, or the end of a line.
+    fn settled(parts: &[(&str, KeptSpace)]) -> Vec<String> {
+        let part = |(text, space): &(&str, KeptSpace)| match *text {
+            "<br>" => Item::line_break(),
+            text => Item { space: Some(*space), ..Item::text(text) },
+        };
+        merge_texts(parts.iter().map(part).collect()).into_iter().map(|item| item.name).collect()
+    }
+
+    #[test]
+    fn white_space_is_kept_where_a_person_sees_it() {
+        use KeptSpace::{All, Lines, Nothing};
+        assert_eq!(settled(&[("if x:\n", All), ("    y()\n", All)]), ["if x:\n    y()"]);
+        assert_eq!(settled(&[("    return 1", All)]), ["    return 1"]);
+        assert_eq!(settled(&[(" a", All)]), ["a"], "a single blank is no indentation");
+        assert_eq!(settled(&[("\n  Dear Ann,\n  hello ", Lines)]), ["Dear Ann,\nhello"]);
+        assert_eq!(settled(&[("a", Lines), ("<br>", Nothing), ("b", Lines), ("<br>", Nothing)]), ["a\nb"]);
+        assert_eq!(settled(&[("a", Nothing), ("<br>", Nothing), ("b\nc", Nothing)]), ["a b c"]);
+        assert_eq!(settled(&[("in\na ", Nothing), ("b\n  c", All)]), ["in a b c"], "code in a text");
+        assert_eq!(settled(&[("\n   ", All)]), [""; 0]);
+    }
+
+    #[test]
+    fn name_has_a_text_with_gaps() {
+        let text = |has_gaps| Item { has_gaps, ..Item::text("Buy now") };
+        assert!(text(true).is_in_name("Buynow") && text(true).is_in_name("Please Buy now"));
+        assert!(!text(false).is_in_name("Buynow") && !text(true).is_in_name("Buy later"));
+        let button = Item::new("button", "Buynow").with_children(vec![text(true)]).remove(0);
+        assert!(button.children.is_empty(), "{button:?}");
     }
 
     #[test]

@@ -11,13 +11,17 @@ mod actionable;
 mod alike;
 mod build;
 mod capture;
+mod chosen;
 mod covers;
 mod describe;
 mod excerpts;
 mod fields;
+mod gaps;
 mod item;
+mod marks;
 mod nodes;
 mod search;
+mod split;
 
 use std::collections::HashMap;
 
@@ -26,8 +30,8 @@ use serde_json::{Map, Value, json};
 use alike::heads;
 use build::build;
 use describe::CLICKABLE;
-use excerpts::{MORE, MatchBudget, shorten};
-use item::{Item, RoleAndName, cut_words, without_limits};
+use excerpts::{MatchBudget, shorten};
+use item::{Item, MORE, RoleAndName, cut_words, without_limits};
 
 pub use accessibility::Accessibility;
 pub use build::Part;
@@ -250,7 +254,9 @@ impl View {
             let is_told = (!is_said || item.role == MORE) && (item.node.is_none() || item.name.is_empty());
             let said = if is_told { item.heading(previous) } else { None };
             if item.node.is_some() {
+                let label = || item.label.as_deref();
                 let is_unclear = item.name.is_empty()
+                    || item.label.is_some()
                     || item.states.iter().any(|(key, value)| *key == "value" && *value == item.name)
                     || known.count(item) > 1;
                 let own = || item.node.and_then(|key| known.alike.get(&key).copied());
@@ -259,8 +265,8 @@ impl View {
                 let context = is_unclear
                     .then(|| {
                         let unnamed = || head().or_else(drawn).or_else(own);
-                        let first = if item.name.is_empty() { unnamed() } else { own().or_else(head) };
-                        first.unwrap_or_else(near)
+                        let first = || if item.name.is_empty() { unnamed() } else { own().or_else(head) };
+                        label().or_else(first).unwrap_or_else(near)
                     })
                     .filter(|text| !text.is_empty() && *text != item.name);
                 let is_named = || said.is_some() || !item.text_below().is_empty();

@@ -6,10 +6,14 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use super::accessibility::{Accessibility, Accessible};
-use super::capture::{CapturedNode, Document, Layout, MAX_OUTER};
+use super::capture::{CapturedNode, Document, Layout, MAX_OUTER, TextBox};
+use super::gaps::TextPlace;
 
 /// Words in the class of one of several elements that a page shows as the one that is chosen.
 const CHOSEN: &[&str] = &["active", "selected", "current"];
+
+/// Words, behind `is-`, in the class of the first and the last day of a time that is chosen.
+const RANGE_ENDS: &[&str] = &["start-date", "end-date"];
 
 /// Roles of controls.
 pub(super) const CONTROLS: &[&str] = &[
@@ -49,6 +53,9 @@ const TOLERANCE: f64 = 4.0;
 /// Number of nodes of what fades in that are searched.
 const MAX_PARTS: usize = 30;
 
+/// Number of elements beside a hidden list that are searched for what stands for it.
+const MAX_BESIDE: usize = 100;
+
 /// Types of `<input>` with which a person chooses something.
 pub(super) const CHOICES: &[&str] = &["checkbox", "file", "radio"];
 
@@ -78,10 +85,16 @@ pub(super) struct Nodes<'a> {
     ids: HashMap<(Option<usize>, &'a str), usize>,
     /// Labels, by the position of what they label.
     pub(super) labels: HashMap<usize, usize>,
+    /// Labels of hidden lists, by what a page shows in place of the list.
+    pub(super) stand_ins: HashMap<usize, usize>,
     /// True if something can be dragged.
     pub(super) has_drag: bool,
     /// Number of the elements of each class, as soon as it is asked for.
     pub(super) classes: OnceLock<HashMap<String, usize>>,
+    /// Number of the elements of each description, as soon as it is asked for.
+    pub(super) descriptions: OnceLock<HashMap<String, usize>>,
+    /// Classes of the buttons that are not chosen, as soon as they are asked for.
+    pub(super) plain_buttons: OnceLock<HashSet<String>>,
     /// Words of each class, by the place of its text in memory, as soon as they are asked for.
     pub(super) class_words: OnceLock<HashMap<usize, ClassWords>>,
     /// Labels of the options of each list that has been asked for, by its position.
@@ -101,14 +114,19 @@ pub(super) struct ClassWords {
 impl ClassWords {
     /// Reads a class.
     pub(super) fn of(class: &str) -> Self {
-        let is_chosen = |word: &str| {
-            CHOSEN
-                .iter()
-                .any(|chosen| word.strip_suffix(chosen).is_some_and(|rest| rest.is_empty() || rest.ends_with('-')))
-        };
         let mut words = class.split_ascii_whitespace();
         Self { is_chosen: words.clone().any(is_chosen), is_disabled: words.any(|word| word == "disabled") }
     }
+}
+
+/// Returns true if a word of a class says that its element is the chosen one of several.
+pub(super) fn is_chosen(word: &str) -> bool {
+    // Some libraries put a sign on both sides of a word, and call the day of today the current one so.
+    let inner = word.trim_end_matches(['-', '_']);
+    let is_of = |chosen: &str| inner.strip_suffix(chosen).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'));
+    let is_end = |chosen: &str| inner.strip_suffix(chosen).is_some_and(|rest| rest.ends_with("is-"));
+    let is_one = CHOSEN.iter().any(|chosen| is_of(chosen) && (inner == word || *chosen != "current"));
+    is_one || RANGE_ENDS.iter().any(|chosen| is_end(chosen))
 }
 
 /// Way in which an element takes input for its parts.
@@ -174,6 +192,29 @@ pub(super) struct Facts {
     pub(super) is_picture: bool,
     /// Way in which the element around it takes input for it.
     pub(super) group: Option<PartOf>,
+    /// Boxes in the line that it is in.
+    line: LineBoxes,
+}
+
+/// Positions of the elements around a node that are in the line of text that it is in.
+#[derive(Clone, Copy, Debug, Default)]
+struct LineBoxes {
+    /// Box in the line, as an `inline-block` is.
+    inline_box: Option<usize>,
+    /// Part of the line whose begin and end a person sees, as those of `code`.
+    painted: Option<usize>,
+}
+
+impl LineBoxes {
+    /// Returns those in an element, which is in these.
+    fn inside(self, position: Option<usize>, layout: Option<&Layout>) -> Self {
+        match layout {
+            Some(own) if own.is_inline_box => Self { inline_box: position, painted: None },
+            Some(own) if !own.is_inline => Self::default(),
+            Some(own) if own.is_painted => Self { painted: position, ..self },
+            _ => self,
+        }
+    }
 }
 
 /// Sides between which what is in an element is shown, in CSS pixels.
@@ -240,8 +281,11 @@ impl<'a> Nodes<'a> {
             facts: Vec::new(),
             ids: document.ids(),
             labels: HashMap::new(),
+            stand_ins: HashMap::new(),
             has_drag: false,
             classes: OnceLock::new(),
+            descriptions: OnceLock::new(),
+            plain_buttons: OnceLock::new(),
             class_words: OnceLock::new(),
             options: RefCell::default(),
             has_icons: document.nodes.iter().any(is_icon),
@@ -253,11 +297,16 @@ impl<'a> Nodes<'a> {
         nodes.add_controls();
         nodes.add_drawn();
         nodes.add_pictures();
+        nodes.add_stand_ins();
         nodes.add_under_labels();
         nodes.add_hovered();
         nodes.add_groups();
         nodes.add_cells();
-        nodes.has_drag = document.nodes.iter().any(|node| node.input.is_pressed || nodes.is_draggable(node));
+        nodes.has_drag = document.nodes.iter().any(|node| {
+            // A control takes a press for itself, and a root hears of all of them.
+            let takes_any = matches!(node.tag.as_str(), "#document" | "body") || nodes.is_control(node);
+            (node.input.is_pressed && !takes_any) || nodes.is_draggable(node)
+        });
         nodes
     }
 
@@ -320,11 +369,23 @@ impl<'a> Nodes<'a> {
         self.facts.get(position).copied().unwrap_or_default()
     }
 
+    /// Returns where a text begins and ends, with what is drawn around it in its line.
+    pub(super) fn text_place(&self, position: usize, node: &CapturedNode) -> Option<TextPlace> {
+        let own = node.layout.as_ref().map(TextBox::of)?;
+        let [first, last] = node.ends.as_deref().copied().unwrap_or([own, own]);
+        let LineBoxes { inline_box, painted } = self.facts(position).line;
+        let painted = painted.and_then(|at| self.node(at)?.layout.as_ref()).map(TextBox::of);
+        let widened = |end: TextBox| painted.map_or(end, |painted| end.widened(&painted));
+        Some(TextPlace::new(&node.text, widened(first), widened(last), inline_box))
+    }
+
     /// Returns the facts that come from the elements around each node.
     fn inherited(&self, is_inert: bool) -> Vec<Facts> {
         let outside = Facts { is_inert, ..Facts::default() };
         let modal = self.document.nodes.iter().position(|node| self.is_modal(node));
         let overlay = self.overlay();
+        // Some pages hide all of their content from the accessibility tree, with what is in front of it.
+        let around_overlay: HashSet<usize> = overlay.into_iter().flat_map(|at| self.with_around(at)).collect();
         let mut facts: Vec<Facts> = Vec::with_capacity(self.document.nodes.len());
         let mut with_head = HashSet::new();
         for (position, node) in self.document.nodes.iter().enumerate() {
@@ -375,7 +436,7 @@ impl<'a> Nodes<'a> {
                 is_inert: around.is_inert && modal != Some(position)
                     || self.document.attribute(node, "inert").is_some()
                     || modal.is_some() && !is_in_modal
-                    || overlay.is_some() && !is_in_overlay && is_aria_hidden,
+                    || overlay.is_some() && !is_in_overlay && is_aria_hidden && !around_overlay.contains(&position),
                 is_aria_hidden,
                 is_in_modal,
                 is_in_overlay,
@@ -386,6 +447,7 @@ impl<'a> Nodes<'a> {
                 is_in_target: around.is_in_target
                     || parent.is_some_and(|parent| parent.input.is_clickable || parent.input.is_pressed),
                 is_in_label: around.is_in_label || parent.is_some_and(|parent| parent.tag == "label"),
+                line: around.line.inside(node.parent, parent.and_then(|parent| parent.layout.as_ref())),
                 ..Facts::default()
             });
         }
@@ -439,6 +501,32 @@ impl<'a> Nodes<'a> {
                 *parent = true;
             }
         }
+    }
+
+    /// Returns the number of elements away from the window whose content the browser draws, and tells, only when a person scrolls to them.
+    pub(super) fn undrawn_parts(&self) -> usize {
+        let nodes = &self.document.nodes;
+        let is_away =
+            |layout: &Layout| layout.y >= self.document.bottom || layout.y + layout.height <= self.document.top;
+        // The element around each node of which nothing is drawn until now.
+        let mut around: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+        let (mut undrawn, mut drawn) = (HashSet::new(), HashSet::new());
+        for (position, node) in nodes.iter().enumerate() {
+            let outer = node.parent.and_then(|parent| around.get(parent).copied().flatten());
+            around.push(match &node.layout {
+                Some(layout) => {
+                    drawn.extend(outer);
+                    let is_late = node.is_element && layout.is_drawn_late && is_away(layout);
+                    Some(position).filter(|_| is_late && self.facts(position).is_visible)
+                }
+                None if matches!(node.tag.as_str(), "noscript" | "script" | "style" | "template") => None,
+                None => {
+                    undrawn.extend(outer.filter(|_| node.is_text && !node.content_text.trim().is_empty()));
+                    outer
+                }
+            });
+        }
+        undrawn.difference(&drawn).count()
     }
 
     /// Returns true if an element whose content can be scrolled is itself where nobody can scroll to.
@@ -585,6 +673,37 @@ impl<'a> Nodes<'a> {
                 facts.is_picture = true;
             }
         }
+    }
+
+    /// Notes what pages show in place of lists that they hide: the first thing to act on in the element before or behind the list.
+    fn add_stand_ins(&mut self) {
+        let is_list = |node: &CapturedNode| match node.tag.as_str() {
+            "select" => true,
+            "input" => self.input_type(node) == "hidden",
+            _ => false,
+        };
+        let takes_input =
+            |node: &CapturedNode| node.input.is_clickable || node.input.is_pressed || self.tab_index(node) == Some(0);
+        let stand_in = |(control, label): (&usize, &usize)| {
+            let list = self.node(*control).filter(|node| is_list(node) && !self.facts(*control).is_visible)?;
+            let beside = |(at, node): &(usize, &CapturedNode)| {
+                node.parent == list.parent
+                    && node.is_element
+                    && at != label
+                    && (at == control || self.facts(*at).is_visible)
+            };
+            let beside: Vec<_> = self.below(list.parent?).take(MAX_BESIDE).filter(beside).map(|(at, _)| at).collect();
+            let place = beside.iter().position(|at| at == control)?;
+            let places = [place.checked_add(1), place.checked_sub(1)].into_iter().flatten();
+            let found = places.filter_map(|place| beside.get(place)).find_map(|at| {
+                let parts = std::iter::once((*at, self.node(*at)?)).chain(self.below(*at).take(MAX_PARTS));
+                let parts: Vec<_> = parts.filter(|(at, node)| node.is_element && self.facts(*at).is_visible).collect();
+                let control = parts.iter().find(|(_, node)| node.tag == "a" || self.is_control(node));
+                control.or_else(|| parts.iter().find(|(_, node)| takes_input(node))).map(|(at, _)| *at)
+            })?;
+            self.facts(*label).is_visible.then_some((found, *label))
+        };
+        self.stand_ins = self.labels.iter().filter_map(stand_in).collect();
     }
 
     fn add_controls(&mut self) {

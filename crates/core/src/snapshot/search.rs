@@ -15,6 +15,7 @@ use super::build::{Part, is_frame, shown};
 use super::capture::CapturedNode;
 use super::describe::CLICKABLE;
 use super::fields::FIELDS;
+use super::gaps::TextPlace;
 use super::item::{NodeKey, collapse, is_blank, is_unseen};
 use super::nodes::{BOXES, Nodes};
 use crate::output::mask::{self, Literals};
@@ -356,7 +357,8 @@ impl<'a> Finder<'a> {
                     && let Some(around) = around
                 {
                     self.text.continues &= !node.is_styled;
-                    self.text.add(around, &self.secrets.mask_text(&node.content_text));
+                    let place = self.documents.get(own).and_then(|nodes| nodes.text_place(index, node));
+                    self.text.add_placed(around, &self.secrets.mask_text(&node.content_text), place);
                     self.text.continues &= !node.is_styled;
                 }
                 places.push((around, is_left_out || is_pseudo_element));
@@ -415,10 +417,23 @@ fn nth(found: &[usize], number: i32) -> Vec<usize> {
     position.and_then(|position| found.get(position).copied()).into_iter().collect()
 }
 
-/// Elements whose text nobody reads as one of the page: it is not shown, or is what a field holds.
+/// Returns ranges in order, those that overlap as one.
+fn joined(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    ranges.sort_unstable();
+    let mut joined: Vec<(usize, usize)> = Vec::with_capacity(ranges.len());
+    for (start, end) in ranges {
+        match joined.last_mut().filter(|(_, last)| start < *last) {
+            Some((_, last)) => *last = end.max(*last),
+            None => joined.push((start, end)),
+        }
+    }
+    joined
+}
+
+/// Elements whose text nobody reads as one of the page: it is not shown, is what a field holds, or tells how a text is read.
 const WITHOUT_TEXT: &[&str] = &[
-    "audio", "embed", "head", "iframe", "input", "meter", "noscript", "object", "progress", "script", "style",
-    "template", "textarea", "video",
+    "audio", "embed", "head", "iframe", "input", "meter", "noscript", "object", "progress", "rp", "rt", "script",
+    "style", "template", "textarea", "video",
 ];
 
 /// Roles of ARIA with two names.
@@ -550,6 +565,10 @@ struct PageText {
     last_block: Option<usize>,
     /// Places where a block follows another one without a blank, in order.
     borders: Vec<usize>,
+    /// Place of the last text in the page.
+    place: Option<TextPlace>,
+    /// Blanks in the folded text that stand for gaps, in order.
+    gaps: Vec<usize>,
 }
 
 struct Run {
@@ -592,6 +611,23 @@ impl PageText {
         self.continues = true;
     }
 
+    /// Adds a text of an element, behind a blank if a person sees a gap before it.
+    fn add_placed(&mut self, element: usize, text: &str, place: Option<TextPlace>) {
+        let is_in_block = self.blocks.get(element).copied() == self.last_block;
+        let characters = self.folded.chars().next_back().zip(text.chars().next());
+        let characters = characters.filter(|(last, next)| *last != END && !is_blank(*last) && !is_blank(*next));
+        match (characters, &self.place, &place) {
+            (Some((last, next)), Some(own), Some(other)) if is_in_block && own.has_gap(other, last, next) => {
+                self.gaps.push(self.folded.len());
+                self.add(element, &format!(" {text}"));
+            }
+            _ => self.add(element, text),
+        }
+        if !text.chars().all(is_blank) {
+            self.place = place;
+        }
+    }
+
     /// Adds a blank, unless there is one.
     fn add_blank(&mut self) {
         if !self.folded.ends_with([' ', END]) {
@@ -617,7 +653,19 @@ impl PageText {
 
     /// Lets what contains one of these secrets, which are in lower case, match nothing, also where elements stand between their letters.
     fn hide(&mut self, secrets: &Literals) {
-        self.hidden = secrets.spans(&self.folded).unwrap_or_else(|| vec![(0, self.folded.len())]);
+        let spans = |text: &str| secrets.spans(text).unwrap_or_else(|| vec![(0, text.len())]);
+        self.hidden = spans(&self.folded);
+        if !self.gaps.is_empty() {
+            // A secret is one with gaps in it, too.
+            let mut gaps = self.gaps.iter().copied().peekable();
+            let glued = self.folded.char_indices().filter(|(at, _)| gaps.next_if_eq(at).is_none());
+            let glued: String = glued.map(|(_, character)| character).collect();
+            let before: Vec<usize> = self.gaps.iter().enumerate().map(|(number, gap)| gap - number).collect();
+            let start = |at: usize| at + before.partition_point(|gap| *gap <= at);
+            let end = |at: usize| at + before.partition_point(|gap| *gap < at);
+            self.hidden.extend(spans(&glued).into_iter().map(|(first, last)| (start(first), end(last))));
+            self.hidden = joined(std::mem::take(&mut self.hidden));
+        }
     }
 
     /// Returns true if a part of the folded text has a part of a secret.
@@ -696,6 +744,7 @@ impl PageText {
 
 #[cfg(test)]
 mod tests {
+    use super::super::capture::TextBox;
     use super::*;
 
     /// Builds the text of `[[a] b [c [d]]]`-like trees: a number opens an element, `)` closes it, other words are text.
@@ -778,6 +827,46 @@ mod tests {
             let expected: Vec<usize> = all.iter().copied().filter(is_smallest).collect();
             proptest::prop_assert_eq!(smallest(&tree, &wanted), expected);
         }
+    }
+
+    /// Builds a text of words that are each in an element of one block, with these edges to the left and right.
+    fn placed(words: &[(&str, f64, f64)]) -> PageText {
+        let mut text = PageText::default();
+        text.begin_element(None, true);
+        for (place, (word, left, right)) in words.iter().enumerate() {
+            text.begin_element(Some(0), false);
+            let own = TextBox { x: *left, y: 0.0, width: right - left, height: 20.0 };
+            text.add_placed(place + 1, word, Some(TextPlace::new(word, own, own, Some(place))));
+        }
+        let parents: Vec<_> = (0..=words.len()).map(|at| (at > 0).then_some(0)).collect();
+        text.finish(&parents);
+        text
+    }
+
+    #[test]
+    fn text_is_found_with_the_gaps_that_are_seen() {
+        let text = placed(&[("Widget", 0.0, 50.0), ("3", 62.0, 70.0), ("12.50", 120.0, 160.0), ("EUR", 160.0, 190.0)]);
+        let found = |wanted: &str| text.smallest_with(wanted, &[None, Some(0), Some(0), Some(0), Some(0)]);
+        assert_eq!(found("Widget 3 12.50EUR"), HashSet::from([0]));
+        assert_eq!(found("12.50"), HashSet::from([3]));
+        assert!(found("12.50 EUR").is_empty() && found("Widget3").is_empty());
+        assert_eq!(text.of(0), "Widget 3 12.50EUR");
+    }
+
+    #[test]
+    fn secret_with_a_gap_in_it_is_hidden() {
+        let mut text = placed(&[("x-48", 0.0, 50.0), ("15-", 62.0, 80.0), ("23", 99.0, 120.0), ("end", 150.0, 170.0)]);
+        let found =
+            |text: &PageText, wanted: &str| text.smallest_with(wanted, &[None, Some(0), Some(0), Some(0), Some(0)]);
+        for part in ["x-48 15- 23", "x-48", "15-", "23", "end"] {
+            assert!(!found(&text, part).is_empty(), "control: {part}");
+        }
+        text.hide(&Literals::new(["48 15-".to_owned(), "x-4815-23".to_owned()]));
+        for part in ["x-48 15- 23", "x-48", "48", "15-", "23"] {
+            assert!(found(&text, part).is_empty(), "{part}");
+        }
+        assert_eq!(found(&text, "end"), HashSet::from([4]));
+        assert_eq!(joined(vec![(4, 6), (0, 2), (1, 3), (5, 6)]), [(0, 3), (4, 6)]);
     }
 
     #[test]

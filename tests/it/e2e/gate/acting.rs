@@ -250,6 +250,8 @@ fn boxes_and_options_are_chosen() {
 #[ignore = "needs the test network: run ./dev test"]
 fn act_without_an_effect_is_a_failure() {
     Page::each(|page| {
+        let short = page.ok(&["fill", "#short", "abcdef"]);
+        assert_eq!(short["doubt"], "the field holds \"abc\"; it takes at most 3 characters");
         page.refused(&["fill", "#short", "abcdef"], "no-effect", &["holds \"abc\"", "at most 3 characters"]);
         page.refused(&["fill", "#stubborn", "other"], "no-effect", &["holds \"same\""]);
         assert_eq!(page.ok(&["fill", "#phone", "0171234"])["holds"], "017 1234");

@@ -6,7 +6,7 @@ use std::thread;
 use serde_json::Value;
 
 use super::{
-    super::hosts::meet,
+    super::{hosts::meet, test_env},
     acting::{Page, reference_in},
     browser::GateBrowser,
     env, own_policy, shop,
@@ -442,4 +442,29 @@ fn answers_in_text_name_what_the_page_did() {
     }
     assert_eq!(call(&["click", "#log"]), "clicked", "control");
     assert!(call(&["type", "#chips", "x"]).starts_with("typed; the field is empty after it"));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn tab_that_waits_for_its_server_is_named_and_listed() {
+    let hosts = test_env::hosts();
+    let browser = GateBrowser::start();
+    let mut policy = own_policy();
+    policy["output"]["style"] = "text".into();
+    let server = env(&browser, test_env::no_agent_browser(), &policy).serve();
+    let call = |argv: &[&str]| server.begin("s", argv, Some(60)).text();
+    call(&["open", &shop("gate/beside")]);
+    let (held, other) = (shop("held?blank-tab"), shop("held?other-blank-tab"));
+    assert_eq!(call(&["click", "#tab"]), format!("clicked\na new tab is loading: {held}"));
+    let listed = call(&["tab", "list"]);
+    assert!(listed.contains("\u{2192} [0] \"Beside\"") && listed.contains(&held), "{listed}");
+    assert!(call(&["tab", "1"]).contains("still waits for its server"));
+    assert!(call(&["tab", "close", "1"]).starts_with("closed the tab"));
+    let listed = call(&["tab", "list"]);
+    assert!(listed.contains("Beside") && !listed.contains(&held), "{listed}");
+    // Control: one whose server answers is a tab as any other.
+    assert!(call(&["click", "#other-tab"]).contains(&format!("a new tab is loading: {other}")));
+    hosts.release("other-blank-tab");
+    assert!(call(&["tab", "1"]).contains(&other));
+    assert!(call(&["snapshot"]).contains("This is /held"));
 }

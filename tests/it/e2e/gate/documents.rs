@@ -58,6 +58,24 @@ fn refused_document_is_not_requested_and_page_stays() {
     }
 }
 
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_takes_input_after_a_document_was_refused() {
+    let browser = GateBrowser::start();
+    let mut policy = own_policy();
+    policy["open"] = json!({ "allow_hosts": [SHOP] });
+    let server = env(&browser, test_env::no_agent_browser(), &policy).serve();
+    for way in ["#link", "#submit", "#script"] {
+        open_leave(&server);
+        shown_until(&server, &server.call("s", &["click", way]), "host-not-in-allowlist");
+        server.call("s", &["type", "#kept", "ab"]).ok();
+        server.call("s", &["click", "#counter"]).ok();
+        let text = |element: &str| server.call("s", &["get", "text", element]).ok().data()["text"].clone();
+        assert_eq!(text("#counter"), "1", "{way}: the page must get the press");
+        assert_eq!(server.call("s", &["get", "value", "#kept"]).ok().data()["value"], "ab", "{way}");
+    }
+}
+
 /// Acts on fields that lead away from the page in the same tab.
 const FIELDS: &[&[&str]] = &[
     &["select", "#choice", "leave"],

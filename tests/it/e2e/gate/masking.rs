@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::{
     super::{
+        processes::wait_for,
         server::{CallReply, Server},
         words::plain,
     },
+    acting::Page,
     agent_browsers,
     browser::GateBrowser,
     env, session_policy, shared_policy, shop, text_of,
@@ -180,5 +182,59 @@ fn typed_secret_is_masked_for_other_sessions() {
         let other = snapshots(server, "other");
         assert!(other.contains("sent *** .") || other.contains("sent ***."), "{name}: {other}");
         assert!(!other.contains("swordfish"), "{name}: {other}");
+    });
+}
+
+/// Waits until the address of the page has a query, and returns it.
+fn url_with_query(page: &Page) -> String {
+    wait_for("the query", || {
+        let url = page.ok(&["get", "url"])["url"].as_str().unwrap_or_default().to_owned();
+        url.contains('=').then_some(url)
+    })
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn long_rest_of_a_secret_in_its_field_is_masked() {
+    for (field, button, rest, deleted, short) in
+        [("#pw", "#go", "Zq7@kPw9!tX", "9", "Zq7"), ("#code", "#send", "48392", "3", "483")]
+    {
+        Page::each_at("gate/rest", |page| {
+            assert!(page.call(&["screenshot"]).ok().picture.is_some(), "control: nothing is shown as text");
+            for argv in [&["focus", field][..], &["press", "End"], &["press", "Backspace"]] {
+                page.ok(argv);
+            }
+            assert_eq!(page.ok(&["get", "text", "#mirror"])["text"], "holds ***");
+            assert_eq!(page.ok(&["get", "count", &format!("text=holds {short}")])["count"], 0);
+            page.refused(&["screenshot"], "plain-value-visible", &[]);
+            page.ok(&["click", button]);
+            let url = url_with_query(page);
+            assert!(url.ends_with(&format!("{}=***", field.trim_start_matches('#'))), "{url}");
+            // A guess of it is confirmed by no mask.
+            page.ok(&["fill", "#note", rest]);
+            assert_eq!(page.ok(&["get", "value", "#note"])["value"], rest);
+            // A short rest is shown where the page shows it.
+            for argv in [&["focus", field][..], &["press", "End"], &["press", "Backspace", deleted]] {
+                page.ok(argv);
+            }
+            assert_eq!(page.ok(&["get", "text", "#mirror"])["text"], format!("holds {short}"), "control");
+        });
+    }
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn secret_in_other_bytes_and_blanks_is_masked() {
+    Page::each_at("gate/mask-latin", |page| {
+        assert_eq!(page.ok(&["get", "text", "#other"])["text"], "p%E4 is readable", "control");
+        assert_eq!(page.ok(&["get", "text", "#escaped"])["text"], "escaped ***.");
+        assert_eq!(page.ok(&["get", "text", "#lines"])["text"], "***");
+        let link = page.call(&["get", "attr", "#link", "href"]).ok().stdout;
+        assert!(link.contains("/x/***") && !link.contains("horse"), "{link}");
+        page.ok(&["click", "#go"]);
+        let url = url_with_query(page);
+        assert!(url.ends_with("?pp=***"), "{url}");
     });
 }

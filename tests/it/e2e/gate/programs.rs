@@ -14,6 +14,15 @@ fn link_to_another_program_is_told_and_not_followed() {
             page.ok(&["click", "#count"]);
             page.assert_log(log);
         }
+        // Sent there by a server.
+        for (selector, scheme, log) in
+            [("#sent", "tel", "counted 4"), ("#framed", "cid", "counted 5"), ("#blank", "tel", "counted 6")]
+        {
+            let told = format!("a link to another program (`{scheme}:`) was not followed");
+            click_until(&page.server, selector, &told);
+            page.ok(&["click", "#count"]);
+            page.assert_log(log);
+        }
         // Control: a link in the page, which its page hears of.
         let reply = page.call(&["click", "#below"]).ok();
         assert!(!text_of(&reply).contains("another program"), "{reply:?}");

@@ -184,6 +184,7 @@ fn widgets_are_shown_by_what_people_use_of_them() {
     Page::each_at("gate/reading-widgets", |page| {
         let seen = page.call(&["snapshot", "-i"]).ok();
         page.ok(&["click", &seen.reference("slider", "Tempo")]);
+        assert_eq!(page.ok(&["get", "value", "#tempo"])["value"], "10", "pressed on its thumb");
         page.ok(&["fill", &seen.reference("slider", "Tempo"), "20"]);
         assert_eq!(page.ok(&["get", "value", "#tempo"])["value"], "20");
         for list in ["#port", "#wind"] {
@@ -272,4 +273,83 @@ fn names_are_not_borrowed() {
 #[ignore = "needs the test network: run ./dev test"]
 fn one_thing_to_act_on_has_one_line() {
     check("gate/reading-folded", "folded");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn gap_between_texts_is_read_as_a_blank() {
+    Page::each_at("gate/gaps", |page| {
+        let seen = lines(page, &["snapshot"]);
+        let has = |name: &str| seen.iter().any(|line| line.name == name);
+        let apart = ["Widget 3 12.50", "Total EUR", "Mail Drafts Spam", "Cell 7", "שלום עולםטוב"];
+        let whole = ["Onewordhere", "Hello", "Wave", "Spaced", "Use Options and Some, then", "incomprehensibilities"];
+        let others = ["Long text that is wrapped over two lines Tag", "東京都内のこと", "1. First 9.99"];
+        for name in apart.into_iter().chain(whole).chain(others) {
+            assert!(has(name), "{name}: {seen:#?}");
+        }
+        let buttons: Vec<_> = seen.iter().filter(|line| line.role == "button").collect();
+        assert!(buttons.len() == 1 && !has("Buy now"), "a name is not repeated: {seen:#?}");
+        assert!(!has("Keep me"), "a label is not repeated: {seen:#?}");
+        // What is shown is found, as a whole and in parts.
+        for text in ["Widget 3 12.50", "3 12.50", "12.50", "Total EUR", "Mail Drafts", "Hello", "Wave", "lines Tag"] {
+            let count = page.ok(&["get", "count", &format!("text={text}")])["count"].as_u64();
+            assert_ne!(count, Some(0), "{text}");
+            let found = page.call(&["snapshot", "--find", text]).ok().page();
+            assert!(!found.starts_with("(nothing found"), "{text}: {found}");
+            page.ok(&["wait", "--text", text]);
+        }
+        for text in ["Widget3", "H ello", "On e", "Mail Spam"] {
+            assert_eq!(page.ok(&["get", "count", &format!("text={text}")])["count"], 0, "{text}");
+        }
+        page.waits_in_vain(&["wait", "--text", "H ello"], "element-not-found");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn texts_keep_the_lines_that_a_person_sees() {
+    Page::each_at("gate/gaps", |page| {
+        let seen = lines(page, &["snapshot"]);
+        let has = |name: &str| seen.iter().any(|line| line.name == name);
+        for name in ["if x:\n    y()", "    return 1", "Dear Ann,\nhello", "a\na2", "def f():\n    return 2"] {
+            assert!(has(name), "{name:?}: {seen:#?}");
+        }
+        assert!(!seen.iter().any(|line| line.name.contains("in\n")), "control: a text without lines: {seen:#?}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn styles_order_what_is_read() {
+    Page::each_at("gate/gaps", |page| {
+        let seen = lines(page, &["snapshot"]);
+        let place = |name: &str| seen.iter().position(|line| line.name == name).unwrap_or_else(|| panic!("{name}"));
+        for order in [
+            &["oldest", "older", "newest", "left", "right"][..],
+            &["navigation", "main part", "side"],
+            &["c1", "c2", "c3", "c4"],
+            &["begin", "end"],
+        ] {
+            assert!(order.is_sorted_by_key(|name| place(name)), "{order:?}: {seen:#?}");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn parts_that_are_drawn_late_are_counted_and_waited_for() {
+    Page::each_at("gate/gaps-late", |page| {
+        let more = |view: &[&str]| {
+            let more = lines(page, view).into_iter().find(|line| line.role == "more" && line.name.contains("drawn"));
+            more.and_then(|line| line.name.split(' ').next()?.parse::<usize>().ok())
+        };
+        let first = more(&["snapshot"]).expect("a line for what is not read");
+        assert!((30..60).contains(&first), "{first}");
+        assert_eq!(more(&["snapshot", "-i"]), Some(first));
+        page.ok(&["wait", "--text", "Text of post 59 here"]);
+        page.waits_in_vain(&["wait", "--text", "Unseen 59"], "element-not-found");
+        page.ok(&["scroll", "--to", "bottom"]);
+        let is_read = || lines(page, &["snapshot"]).iter().any(|line| line.name.contains("Post 59"));
+        wait_for("the last part", || is_read().then_some(()));
+    });
 }

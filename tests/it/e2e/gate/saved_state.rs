@@ -2,7 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{super::hosts::SHOP, agent_browsers, browser::GateBrowser, env, session_policy, shop, text_of};
+use super::{
+    super::{hosts::SHOP, test_env},
+    agent_browsers,
+    browser::GateBrowser,
+    env, own_policy, session_policy, shop, text_of,
+};
 
 /// Value of the cookie.
 const COOKIE: &str = "cookie-value-7Qx1";
@@ -45,4 +50,32 @@ fn values_of_a_saved_state_are_masked() {
             assert!(!shown.contains(TOKEN), "{shown}");
         }
     }
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn parts_of_a_saved_login_are_masked() {
+    let profile = json!({
+        "token": "q83vEjRWeJA/kL+fZw1s2Q==",
+        "sess": "hv7k2m9q4x1z",
+        "pin": "correct-horse-battery",
+        "theme": "dark-and-blue",
+    });
+    let mut policy = own_policy();
+    policy["browser"]["state"] = json!({ "saved": {
+        "cookies": [{ "name": "login", "value": "u=bob&sid=abc123def456xy", "domain": SHOP, "path": "/" }],
+        "origins": [{
+            "origin": format!("http://{SHOP}"),
+            "localStorage": [{ "name": "profile", "value": profile.to_string() }],
+        }],
+    } });
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &policy).serve();
+    server.call_within(60, "saved", &["open", &shop("gate/saved-parts")]).ok();
+    let parts = server.call("saved", &["get", "text", "#parts"]).ok().data();
+    let mut lines: Vec<_> = parts["text"].as_str().unwrap().lines().collect();
+    lines.sort_unstable();
+    let masked = ["pin is ***", "sess is ***", "sid is ***", "theme is dark-and-blue", "token is ***", "u is bob"];
+    assert_eq!(lines, masked, "a theme and a name stay readable");
 }

@@ -118,3 +118,139 @@ fn select_box_that_nobody_sees_is_not_changed() {
         assert_eq!(page.ok(&["get", "value", "#pet"])["value"], "d");
     });
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn row_is_pressed_beside_the_control_in_it() {
+    Page::each_at("gate/beside", |page| {
+        for (selector, log) in [("#mail", "mail"), ("#tag", "tag"), ("#order", "order td")] {
+            page.ok(&["click", selector]);
+            page.assert_log(log);
+        }
+        // Controls: what is in these is their content.
+        for (selector, log) in [("#whole", "Whole in it"), ("#nav", "Inbox in it"), ("#mail button", "Delete in it")] {
+            page.ok(&["click", selector]);
+            page.assert_log(log);
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn host_takes_the_press_of_what_is_covered_in_it() {
+    Page::each_at("gate/beside", |page| {
+        page.ok(&["click", &page.reference("button", "Save")]);
+        page.assert_log("saved");
+        // Control: nothing around this one listens.
+        page.refused(&["click", &page.reference("button", "Dead")], "element-covered", &["covered by span"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn wheel_is_for_the_page_before_a_hidden_box_scrolls() {
+    Page::each_at("gate/beside", |page| {
+        page.ok(&["scroll", "down", "300", "-s", "#slider"]);
+        page.assert_log("slid 300, 0");
+        // Control: nothing takes the wheel here.
+        page.ok(&["scroll", "down", "40", "-s", "#clip"]);
+        page.assert_log("clip 40");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn secret_field_and_button_make_no_box_a_place() {
+    Page::each_at("gate/places", |page| {
+        // The gate watches secret fields from the first look on.
+        for _ in 0..2 {
+            let seen = page.call(&["snapshot", "-i"]).ok().page();
+            assert!(seen.contains("Log in") && !seen.contains("Card"), "{seen}");
+        }
+        // Control: something can be dragged now.
+        page.ok(&["click", "#arm"]);
+        let seen = page.call(&["snapshot", "-i"]).ok().page();
+        assert!(seen.contains("clickable \"Card two\""), "{seen}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cover_in_another_shadow_tree_takes_no_press() {
+    Page::each_at("gate/parts", |page| {
+        for tab in ["veiled", "owned"] {
+            page.refused(&["click", &format!("text={tab} tab")], "element-covered", &["covered by div"]);
+        }
+        page.assert_log("nothing");
+        // Control: a layer that shows nothing, and belongs to no other control.
+        page.ok(&["click", "text=bare tab"]);
+        page.assert_log("bare layer");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn options_are_pressed_through_the_layer_over_them() {
+    Page::each_at("gate/parts", |page| {
+        for hour in ["Three", "One"] {
+            page.ok(&["click", &page.reference("option", hour)]);
+            page.assert_log(&format!("hour {hour}"));
+        }
+        // Controls: this layer takes nothing, and the other one is for a button, too.
+        for option in ["Four", "Six"] {
+            page.refused(&["click", &page.reference("option", option)], "element-covered", &["covered by div"]);
+        }
+        page.assert_log("hour One");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn switch_is_pressed_where_it_listens() {
+    Page::each_at("gate/parts", |page| {
+        for (act, selector, log) in [
+            ("check", "#light", "light true"),
+            ("click", "#light", "light false"),
+            ("check", "x-heat", "x-heat true"),
+            ("uncheck", "x-heat", "x-heat false"),
+            // Control: this one listens itself, and the part in it is another thing.
+            ("check", "#fan", "fan true"),
+        ] {
+            page.ok(&[act, selector]);
+            page.assert_log(log);
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn text_goes_to_a_field_that_a_press_opens() {
+    Page::each_at("gate/parts", |page| {
+        for (text, log) in [("12", "birthday 12"), ("3", "birthday 123")] {
+            page.ok(&["type", "#birthday", text]);
+            page.assert_log(log);
+        }
+        // The only field in it that takes the focus.
+        page.ok(&["type", "#code", "23"]);
+        assert_eq!(page.ok(&["get", "value", "#digits"])["value"], "123");
+        // Controls: no press gives these a field, and the second one has none to press for.
+        page.refused(&["type", "#shut", "2000"], "no-effect", &["a press gives no field", "take a snapshot"]);
+        page.assert_log("shut pressed");
+        let advice = "click it, take a snapshot, and use the field that it shows";
+        page.refused(&["type", "#empty", "x"], "no-effect", &[advice]);
+        page.refused(&["fill", "#empty", "x"], "element-read-only", &["takes no text", advice]);
+        page.assert_log("shut pressed");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn focus_goes_to_the_only_part_that_takes_it() {
+    Page::each_at("gate/parts", |page| {
+        page.ok(&["focus", "#depth"]);
+        page.ok(&["press", "ArrowRight"]);
+        page.assert_log("depth 21");
+        // Control: which of the two is not known.
+        page.refused(&["focus", "#pair"], "no-effect", &["does not take the focus"]);
+    });
+}

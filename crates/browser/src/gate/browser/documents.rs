@@ -4,6 +4,9 @@
 //! the session that the tab belongs to. Then over the browser's session: there only a document that was allowed before is let
 //! through, or the first one of a tab that somebody else opened, if the policy allows it. Without the second, a tab that is closed would request what still waits for a decision: as its session ends, Chromium
 //! goes on with all that waits in it.
+//!
+//! A redirect to another program, such as `tel:`, is refused at its response. Chromium would close the tab for it, and ends as a whole if
+//! it is one of a frame.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +17,12 @@ use crate::gate::page::Page;
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::network::{
     ContinueRequest, EnableFetch, ErrorReason, FailRequest, FulfillRequest, HeaderEntry, RequestPattern, RequestPaused,
-    ResourceType,
+    ResourceType, ResponseHeader,
 };
 use browser_shell_cdp::protocol::target::CloseTarget;
 use browser_shell_cdp::protocol::{DebugSessionId, FetchRequestId, TargetId};
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::gate::{DocumentUrl, classify_url};
+use browser_shell_core::gate::{DocumentUrl, classify_url, scheme_of_redirect};
 use browser_shell_core::session_id::SessionId;
 
 /// Timeout for a tab to be reported whose first document is requested.
@@ -28,8 +31,12 @@ const APPEAR_TIMEOUT: Duration = Duration::from_millis(500);
 impl Browser {
     /// Decides on a document that a tab requests.
     pub(super) async fn decide_document(&self, page: &Arc<Page>, session: &DebugSessionId, paused: RequestPaused) {
-        let RequestPaused { request_id, request, frame_id: frame } = &paused;
+        let RequestPaused { request_id, request, frame_id: frame, .. } = &paused;
         let url = request.url.as_str();
+        if paused.response_status_code.is_some() || paused.response_error_reason.is_some() {
+            self.pass_response(page, session, &paused);
+            return;
+        }
         if page.is_answered_locally(url) {
             let response_headers = &[HeaderEntry { name: "content-type", value: "text/html" }];
             let answer = FulfillRequest { request_id, response_code: 200, response_headers, body: "" };
@@ -38,22 +45,48 @@ impl Browser {
         }
         let decision = self.decision(page, url).await;
         if decision.is_allowed() {
+            if *frame == page.frame {
+                page.set_awaited(url);
+            }
             // A frame that requests another document has given up the one before.
             self.expect_document(page, session, frame);
             self.tables().allow(&page.target, frame, url);
-            self.connection.notify(Some(session), &ContinueRequest { request_id });
+            self.connection.notify(Some(session), &ContinueRequest { request_id, intercept_response: true });
             return;
         }
         tracing::info!(code = %decision.code, host = decision.host, "a document was refused");
         let is_frame = *frame != page.frame;
         self.notice(page, &Notice::RefusedDocument { decision, is_frame });
-        // With this reason Chromium shows no error page: the tab stays where it is.
-        self.connection.notify(Some(session), &FailRequest { request_id, error_reason: ErrorReason::Aborted });
+        // With both answers Chromium shows no error page, and the tab stays where it is. After an error it takes no input there if the
+        // document is one of another site.
+        if is_frame {
+            self.connection.notify(Some(session), &FailRequest { request_id, error_reason: ErrorReason::Aborted });
+        } else {
+            let nothing = FulfillRequest { request_id, response_code: 204, response_headers: &[], body: "" };
+            self.connection.notify(Some(session), &nothing);
+        }
+        self.close_if_empty(page, is_frame);
+    }
+
+    /// Closes a tab that was opened for a document that is refused, and would stay empty.
+    fn close_if_empty(&self, page: &Page, is_frame: bool) {
         if !is_frame && page.has_opener() && classify_url(&page.url()) == DocumentUrl::Blank {
-            // It was opened for this document, and would stay empty.
             self.forget(&page.target);
             self.connection.notify(None, &CloseTarget { target_id: &page.target });
         }
+    }
+
+    /// Lets the response to a request for a document pass, unless it leads to another program.
+    fn pass_response(&self, page: &Page, session: &DebugSessionId, paused: &RequestPaused) {
+        let RequestPaused { request_id, frame_id, .. } = paused;
+        let Some(scheme) = scheme_of_other_program(paused) else {
+            self.connection.notify(Some(session), &ContinueRequest { request_id, intercept_response: false });
+            return;
+        };
+        self.notice(page, &Notice::OtherProgram { scheme });
+        let is_frame = *frame_id != page.frame;
+        self.connection.notify(Some(session), &FailRequest { request_id, error_reason: ErrorReason::Aborted });
+        self.close_if_empty(page, is_frame);
     }
 
     /// Returns the decision on a document for the sessions that a tab belongs to.
@@ -74,7 +107,7 @@ impl Browser {
     /// Lets Chromium request a document that was allowed to its tab. Another one is decided on if it is the first of a tab that
     /// somebody else has opened, and refused if its tab or frame is gone.
     pub(super) fn document_leaves(&self, paused: RequestPaused) {
-        let RequestPaused { request_id, request, frame_id: frame } = paused;
+        let RequestPaused { request_id, request, frame_id: frame, .. } = paused;
         let url = request.url;
         // That of a tab itself has the id of the tab.
         let target = TargetId::from(frame.as_str());
@@ -103,12 +136,20 @@ impl Browser {
 
     fn answer_leaving(&self, request_id: &FetchRequestId, is_allowed: bool) {
         if is_allowed {
-            self.connection.notify(None, &ContinueRequest { request_id });
+            self.connection.notify(None, &ContinueRequest { request_id, intercept_response: false });
             return;
         }
         tracing::debug!("a document that no tab was allowed is not requested");
         self.connection.notify(None, &FailRequest { request_id, error_reason: ErrorReason::Aborted });
     }
+}
+
+/// Returns the scheme of another program to which a response leads, if it is such a redirect.
+fn scheme_of_other_program(paused: &RequestPaused) -> Option<String> {
+    paused.response_status_code.filter(|status| (300..400).contains(status))?;
+    let is_location = |header: &&ResponseHeader| header.name.eq_ignore_ascii_case("location");
+    let location = paused.response_headers.iter().find(is_location)?;
+    scheme_of_redirect(&paused.request.url, &location.value)
 }
 
 /// Requests for documents.

@@ -30,6 +30,10 @@ use browser_shell_system::os;
 /// Timeout for a new tab to be set up.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Timeout for a tab that a page opened to be set up. One without access to its opener has no process, and answers most commands when its
+/// server has.
+const OPENED_SETUP_TIMEOUT: Duration = Duration::from_mins(2);
+
 /// Time in which a tab that a page opened requests its first document.
 const FIRST_REQUEST_TIME: Duration = Duration::from_millis(30);
 
@@ -146,7 +150,7 @@ impl Browser {
 
     /// Sets up a frame. If that fails, its tab is closed, because nothing would decide on the frame's documents.
     async fn take_over_frame(&self, session: &DebugSessionId) {
-        while let Err(error) = self.set_up(session).await {
+        while let Err(error) = self.set_up(session, SETUP_TIMEOUT).await {
             // A frame that has gone meanwhile does no harm.
             let Some(page) = self.tables().sessions.get(session).cloned() else { return };
             if matches!(error, CommandError::TimedOut(_)) && page.dialog().is_some() {
@@ -182,7 +186,8 @@ impl Browser {
             self.close_at_start(page);
             return;
         }
-        if let Err(error) = self.set_up(&page.session).await {
+        let timeout = if page.has_opener() { OPENED_SETUP_TIMEOUT } else { SETUP_TIMEOUT };
+        if let Err(error) = self.set_up(&page.session, timeout).await {
             tracing::warn!(%error, "a tab could not be set up, and is closed");
             self.connection.notify(None, &CloseTarget { target_id: &page.target });
             self.forget(&page.target);
@@ -240,7 +245,7 @@ impl Browser {
     }
 
     /// Sets up the gate's own session on a tab or frame and lets the target start.
-    async fn set_up(&self, session: &DebugSessionId) -> Result<(), CommandError> {
+    async fn set_up(&self, session: &DebugSessionId, timeout: Duration) -> Result<(), CommandError> {
         let (connection, on) = (&self.connection, Some(session));
         let attach = SetAutoAttach::waiting(WAITING);
         // For what a page still loads. No body is kept.
@@ -251,20 +256,20 @@ impl Browser {
         // All at once and in this order: a target that waits answers most of them only when it starts.
         let (.., tree) = tokio::try_join!(
             biased;
-            connection.send(on, &EnableFetch { patterns: DOCUMENTS, handle_auth_requests: true }),
-            connection.send(on, &EnablePage {}),
-            connection.send(on, &SetInterceptFileChooserDialog { enabled: true }),
-            connection.send(on, &attach),
-            connection.send(on, &dom::EnableDom {}),
-            connection.send(on, &network),
+            connection.send_within(timeout, on, &EnableFetch { patterns: DOCUMENTS, handle_auth_requests: true }),
+            connection.send_within(timeout, on, &EnablePage {}),
+            connection.send_within(timeout, on, &SetInterceptFileChooserDialog { enabled: true }),
+            connection.send_within(timeout, on, &attach),
+            connection.send_within(timeout, on, &dom::EnableDom {}),
+            connection.send_within(timeout, on, &network),
             // Pages get the events of the focus, whatever window is in front.
-            connection.send(on, &SetFocusEmulationEnabled { enabled: true }),
+            connection.send_within(timeout, on, &SetFocusEmulationEnabled { enabled: true }),
             // Without it, only documents that exist get the function.
-            connection.send(on, &EnableRuntime {}),
-            connection.send(on, &binding),
-            connection.send(on, &report),
-            connection.send(on, &RunIfWaitingForDebugger {}),
-            connection.send(on, &GetFrameTree {}),
+            connection.send_within(timeout, on, &EnableRuntime {}),
+            connection.send_within(timeout, on, &binding),
+            connection.send_within(timeout, on, &report),
+            connection.send_within(timeout, on, &RunIfWaitingForDebugger {}),
+            connection.send_within(timeout, on, &GetFrameTree {}),
         )?;
         if let Some(page) = self.tables().sessions.get(session).cloned() {
             page.add_documents(session, &tree.frame_tree);

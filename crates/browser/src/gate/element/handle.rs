@@ -11,8 +11,8 @@ use crate::gate::browser::Browser;
 use crate::gate::element::kept::{BOX_ROLES, with_kept};
 use crate::gate::element::located::{ElementError, Located, owner_of};
 use crate::gate::element::script::{
-    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, POSSIBLE_TAKER, SEEN, STATE_AFTER_ACT, STATE_OF, UNCOVER,
-    uncover_frame,
+    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, NOTE_LISTENER, POSSIBLE_TAKER, SEEN, STATE_AFTER_ACT,
+    STATE_OF, UNCOVER, uncover_frame,
 };
 use crate::gate::page::{Page, World};
 use crate::gate::session::{GateSession, NodeAddress};
@@ -226,6 +226,13 @@ impl ElementHandle {
         if state.may_have_taker && self.element.has_listener_at(&with_kept(POSSIBLE_TAKER), PRESSES).await? {
             self.element.call::<()>(&with_kept(LET_TAKE), &[]).await?;
             state = self.state_for(true).await?;
+        }
+        if state.may_have_part {
+            let is_unheard = !self.element.listens(PRESSES, &[]).await?;
+            self.element.call::<()>(NOTE_LISTENER, &[is_unheard.into()]).await?;
+            if is_unheard {
+                state = self.state_for(true).await?;
+            }
         }
         let [mut x, mut y] = state.point;
         let mut cover = None;

@@ -35,9 +35,9 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(search);
         return element;
     }};
-    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, endEdit, focusOn, isPressedInto }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, endEdit, focusOn, focusIn, enter, isEntered, isPressedInto, isBeforeAll }};
     const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES }};
-    return {{ ...places, trees, find, possibleTaker, takers, isHelper, isUnseen, stateOf, ...acts }};
+    return {{ ...places, trees, find, possibleTaker, takers, unheard, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
     )
@@ -206,12 +206,14 @@ const HELPERS: &str = "
         };
         const middles = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8);
         const clean = middles.find(isClean);
-        if (clean || seen.length === 0) return clean ?? middleOf(element);
+        const isRow = !!clean && hasBeside(element, hitOf(element, clean));
+        if ((clean && !isRow) || seen.length === 0) return clean ?? middleOf(element);
         // Where a person sees it: on its line, beside what covers its middle, or in its shape.
-        const onLine = linesOf(element).flatMap(pointsOn).find(isFree);
+        const onLine = isRow ? null : linesOf(element).flatMap(pointsOn).find(isFree);
         if (onLine) return onLine;
         const steps = [0.5, 0.3, 0.7, 0.15, 0.85, 0.05, 0.95];
         const points = seen.slice(0, 2).flatMap(area => steps.flatMap(y => steps.map(x => pointIn(area, x, y))));
+        if (isRow) return [...middles, ...points].find(point => isBare(element, hitOf(element, point))) ?? clean;
         return points.find(isClean) ?? [...middles, ...points].find(isFree) ?? middleOf(element);
     };
     const isInView = element => {
@@ -257,6 +259,38 @@ const HELPERS: &str = "
         }
         return other;
     };
+    // True if a press at `hit` is for the element alone.
+    const isBare = (element, hit) => {
+        if (!isOwnPress(element, hit) || !isWithin(hit, element) || otherAt(element, hit)) return false;
+        const label = hit.closest('label');
+        return !label || isWithin(element, label);
+    };
+    const ROWS = `${CONTROLS}, [role=option], [role=row], [role=gridcell], [role=treeitem], [role=menuitemcheckbox], [role=menuitemradio], `
+        + '[onclick], [onmousedown], [onmouseup], [onpointerdown]';
+    // True if the control at `hit` in an element is one more thing to press, as in a row that shows a text beside it. A link or a field is
+    // so only where something says that the row takes presses, and not in what is entered into.
+    const hasBeside = (element, hit) => {
+        const other = hit && isWithin(hit, element) ? otherAt(element, hit) : null;
+        if (!other || isBoxOf(element) || element.matches('label, [role=combobox], [role=textbox], [role=searchbox], [role=spinbutton]')) return false;
+        const isLink = other.matches('a[href], area[href], [role=link]');
+        const isField = other.matches('input, select, textarea, [contenteditable]');
+        const isPointed = getComputedStyle(element).cursor === 'pointer' || element.localName === 'tr';
+        const isRow = element.matches(ROWS) || (!isLink && (isPointed || !isField));
+        return isRow && hasOwnText(element);
+    };
+    // True if a person sees a text of the element outside the controls in it.
+    const hasOwnText = element => {
+        const inner = `${OWN_PRESS}, label, [role=row], [role=treeitem]`;
+        const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        for (let rest = 200; rest > 0 && texts.nextNode(); rest -= 1) {
+            const { data, parentElement } = texts.currentNode;
+            if (!data.trim()) continue;
+            let node = parentElement;
+            while (node && node !== element && !node.matches(inner)) node = node.parentElement;
+            if (node === element && !isUnseen(parentElement) && isShown(parentElement)) return true;
+        }
+        return false;
+    };
     const hitOf = (element, [x, y]) => {
         let hit = null;
         for (const root of rootsOf(element)) {
@@ -264,6 +298,12 @@ const HELPERS: &str = "
             if (!inner) break;
             hit = inner;
             if (!isWithin(element, hit) || hit === element) break;
+        }
+        // What covers it does so by a part in its own tree.
+        for (let root = hit?.shadowRoot; root && !isWithin(element, hit) && !isWithin(hit, element); root = hit.shadowRoot) {
+            const inner = root.elementFromPoint(x, y);
+            if (inner?.getRootNode() !== root) break;
+            hit = inner;
         }
         return hit;
     };
@@ -305,8 +345,8 @@ const HELPERS: &str = "
     // Parts of a widget that take a press for a control of it: its shadow host, what is around it where the pointer passes through it,
     // a layer in front of it that shows nothing, and the drawing of a box that cannot be seen. A widget has one control.
     const takers = new WeakMap();
-    const hasOthers = (root, element) => [...root.querySelectorAll(OWN_PRESS)].some(other =>
-        other !== element && !isWithin(other, element) && !isWithin(element, other) && isShown(other)
+    const hasOthers = (root, element, isAlike = () => false) => [...root.querySelectorAll(OWN_PRESS)].some(other =>
+        other !== element && !isAlike(other) && !isWithin(other, element) && !isWithin(element, other) && isShown(other)
             && !(isUnseen(other) && (!isBoxOf(other) || other.tabIndex < 0)));
     let lastWidget = { at: -1 };
     const widgetOf = element => {
@@ -335,27 +375,50 @@ const HELPERS: &str = "
         const { backgroundColor, backgroundImage, boxShadow, opacity } = getComputedStyle(element);
         if (opacity === '0') return true;
         const isPainted = backgroundImage !== 'none' || boxShadow !== 'none' || !/^transparent$|, 0\\)$/.test(backgroundColor);
-        return !isPainted && !element.textContent.trim() && !element.matches('img, svg, svg *, canvas, video, iframe, embed, object')
-            && !element.querySelector('img, svg, canvas, video, iframe, embed, object');
+        const pictures = 'img, svg, canvas, video, iframe, embed, object';
+        const parts = [...element.shadowRoot?.children ?? []].filter(part => !part.matches('link, script, style, template'));
+        const shows = node => node.textContent.trim() !== '' || node.matches(pictures) || !!node.querySelector(pictures);
+        return !isPainted && ![element, ...parts].some(shows) && !element.matches('svg *');
     };
+    // A layer in front of all entries of a list that shows nothing, and takes their presses by where they are, as that of a clock.
+    const layerOf = (element, hit) => {
+        const role = element.getAttribute('role');
+        const lists = '[role=listbox], [role=radiogroup], [role=grid], [role=menu], [role=group]';
+        const list = ['option', 'radio', 'gridcell', 'menuitemradio'].includes(role) ? element.parentElement?.closest(lists) : null;
+        const around = hit.parentElement;
+        if (!list || !around || around === document.body || !around.contains(element)) return null;
+        const isLayer = hit.childElementCount === 0 && !hit.matches(`${OWN_PRESS}, [role=gridcell], label`) && isClear(hit);
+        const isAlike = other => other.getAttribute('role') === role && list.contains(other);
+        return isLayer && !isAbove(hit) && !hasOthers(around, element, isAlike) ? hit : null;
+    };
+    // True for what is in front of a page, not of a part of it.
+    const isAbove = hit => getComputedStyle(hit).position === 'fixed' || sizeOf(hit) > 0.8 * innerWidth * innerHeight;
     const takerOf = (element, hit) => {
-        for (let root = element.getRootNode(); root.host; root = root.host.getRootNode()) {
+        const own = element.getRootNode();
+        for (let root = own; root.host; root = root.host.getRootNode()) {
             if (hit === root.host) return hasOthers(root, element) ? null : hit;
         }
         const widget = widgetOf(element);
-        const label = hit.closest('label');
-        if (!widget || !isWithin(hit, widget) || (label?.control && label.control !== element)) return null;
+        if (!widget || !isWithin(hit, widget)) return layerOf(element, hit);
+        // The trees of what covers it, which belongs to a control in these.
+        const inner = rootsOf(hit).filter(root => root.host && !isWithin(element, root.host));
+        const covers = [hit, ...inner.map(root => root.host)];
+        const label = covers.map(cover => cover.closest('label')).find(Boolean);
+        if ((label?.control && label.control !== element) || inner.some(root => hasOthers(root, element))) return null;
         if (isWithin(element, hit)) return hit;
-        const { position } = getComputedStyle(hit);
-        if (position === 'fixed' || sizeOf(hit) > 0.8 * innerWidth * innerHeight) return null;
+        if (covers.some(isAbove)) return null;
         let taker = parentOf(element);
         while (!isWithin(hit, taker)) taker = parentOf(taker);
-        if (isClear(hit)) return taker;
+        if (covers.every(isClear)) {
+            // A press of a part of the same shadow tree reaches its host, too, which may take it.
+            const isInHost = !!own.host && rootsOf(hit).includes(own) && isWithin(own.host, widget);
+            return isInHost && !isBoxOf(element) && !hasOthers(own, element) ? own.host : taker;
+        }
         return (isUnseen(element) || isHiddenRange(element)) && hit.getBoundingClientRect().height <= 120 ? taker : null;
     };
     // True if a part of a widget shows that it takes presses, without its listeners.
     const hasSign = (element, hit, taker) => {
-        if (element.getRootNode().host === taker) return true;
+        if (element.getRootNode().host === taker && (hit === taker || parentOf(element) === taker)) return true;
         for (let node = hit; node; node = parentOf(node)) {
             if (node.matches(`${OWN_PRESS}, [tabindex], [onclick], [onmousedown], [onpointerdown], [onmouseup]`)) return true;
             if (node === taker) break;
@@ -410,10 +473,38 @@ const HELPERS: &str = "
         };
         return [middleOf(standIn), pointOf(standIn)].find(isFree) ?? null;
     };
+    // Switches and boxes that Chromium was asked about: true for one that has no listener of its own.
+    const unheard = new WeakMap();
+    // The only part of a switch or box that takes the focus or shows that it takes presses, where that itself does neither.
+    const partOf = element => {
+        const isOne = element.matches('[role=switch], [role=checkbox], [role=radio]') && isShown(element);
+        const isPointed = node => getComputedStyle(node).cursor === 'pointer';
+        const takesFocus = node => node.hasAttribute('tabindex') || node.tabIndex >= 0;
+        if (!isOne || takesFocus(element) || isPointed(element)) return null;
+        const found = [];
+        const see = node => {
+            if (node.matches(OWN_PRESS) || !isShown(node)) return NodeFilter.FILTER_REJECT;
+            if (!(node.tabIndex >= 0) && !isPointed(node)) return NodeFilter.FILTER_ACCEPT;
+            found.push(node);
+            return NodeFilter.FILTER_REJECT;
+        };
+        const nodes = document.createTreeWalker(element.shadowRoot ?? element, NodeFilter.SHOW_ELEMENT, see);
+        let rest = 50;
+        while (rest > 0 && found.length < 2 && nodes.nextNode()) rest -= 1;
+        return rest > 0 && found.length === 1 ? found[0] : null;
+    };
+    const partPoint = (element, part) => {
+        const point = pointOf(part);
+        const hit = hitOf(part, point);
+        return !!hit && isWithin(hit, part) && isOwnPress(element, hit) ? point : null;
+    };
     const aimAt = element => {
+        const part = unheard.get(element) ? partOf(element) : null;
+        const onPart = part ? partPoint(element, part) : null;
+        if (onPart) return { point: onPart, isCovered: false, hasStandIn: false, isOff: false };
         const point = pointOf(element);
         const isSeen = !!areaOf(element) && !isOffPage(element);
-        if (!isSeen || (isInView(element) && !isOwnPress(element, hitOf(element, point)))) {
+        if (!isSeen || isHiddenRange(element) || (isInView(element) && !isOwnPress(element, hitOf(element, point)))) {
             for (const standIn of standInsOf(element)) {
                 const other = standInPoint(element, standIn);
                 if (other) return { point: other, isCovered: false, hasStandIn: true, isOff: false };
@@ -491,6 +582,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         taken: isAfterAct ? takenOf(element) : {},
         look: isRole ? clip(element.outerHTML.slice(0, 5000)) : '',
         is_unseen: tag === 'select' && !isAfterAct && isUnseen(element) && !isPictured(element),
+        may_have_part: usesPointer && !unheard.has(element) && !!partOf(element),
         may_have_taker: usesPointer && (seen.isCovered || !isShown(element)) && !!possibleTaker(element),
         has_own_tag: tag.includes('-'),
         is_visible: !isAfterAct && isShown(element) && !isOffPage(element),
@@ -624,6 +716,17 @@ const ENTRY: &str = "
     for (const kind of ['mousedown', 'keydown', 'focusin']) addEventListener(kind, event => { if (event.isTrusted) isByKey = kind === 'keydown'; }, { capture: true });
     // A cursor that a press, or the focus, has put into a text is nobody's choice, what is selected there is.
     const isPressedInto = field => !isByKey && typeof field.select === 'function' && field.selectionStart === field.selectionEnd;
+    // True if the cursor is before all text of an editor, where its page has put it with the focus: nobody has chosen that place.
+    const isBeforeAll = editor => {
+        const selection = editor.getRootNode().getSelection?.() ?? getSelection();
+        if (isByKey || !editor.isContentEditable || selection.rangeCount !== 1 || !selection.isCollapsed) return false;
+        const { startContainer, startOffset } = selection.getRangeAt(0);
+        if (!editor.contains(startContainer)) return false;
+        const before = document.createRange();
+        before.setStart(editor, 0);
+        before.setEnd(startContainer, startOffset);
+        return !before.toString().trim() && !!editor.textContent.trim();
+    };
     // Puts the focus on a field, or on the editor that it is a part of. False if it stays elsewhere, as where a page keeps it in its dialog.
     const focusOn = element => {
         const root = element.getRootNode();
@@ -634,6 +737,42 @@ const ENTRY: &str = "
         for (const field of new Set([element, editor])) if (root.activeElement !== element || element === document.body) field.focus();
         const focused = root.activeElement;
         return focused !== before || focused === editor || element.contains(focused);
+    };
+    // Puts the focus on an element, or on the only one in it that takes it.
+    const focusIn = element => {
+        element.focus();
+        const focused = element.getRootNode().activeElement;
+        if (focused && isWithin(focused, element)) return;
+        const kinds = '[tabindex], a[href], area[href], button, input, select, textarea, summary, [contenteditable]';
+        const found = [];
+        for (const root of [element, element.shadowRoot]) {
+            for (const node of root?.querySelectorAll(kinds) ?? []) {
+                if (found.length < 2 && node.tabIndex >= 0 && !node.matches(':disabled') && isShown(node)) found.push(node);
+            }
+        }
+        if (found.length === 1) found[0].focus();
+    };
+    const FIELD = ':read-write, [role=spinbutton]';
+    // Gives the focus to a field in a small element, if that has no other part for it: `entered`. `press` if a press at a point of the element
+    // may do that, and presses nothing else.
+    const enter = (element, point) => {
+        const hasField = [element, element.shadowRoot].some(root => root?.querySelector(FIELD));
+        if (!hasField || element.getBoundingClientRect().height > 120) return 'none';
+        focusIn(element);
+        if (isEntered(element)) return 'entered';
+        const hit = hitOf(element, point);
+        const other = hit && isWithin(hit, element) ? otherAt(element, hit) : null;
+        return isWithin(hit, element) && (!other || other.matches(FIELD)) ? 'press' : 'none';
+    };
+    // True if a field in an element has the focus. Its cursor is at the end then, and the element is watched.
+    const isEntered = element => {
+        let focused = element.getRootNode().activeElement;
+        while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+        if (!focused || !isWithin(focused, element) || !focused.matches(FIELD)) return false;
+        // Fields of some types let no script move it.
+        try { focused.setSelectionRange?.(focused.value.length, focused.value.length); } catch {}
+        watchEntry(element);
+        return true;
     };
     const watchEntry = element => {
         entry?.observer.disconnect();

@@ -17,15 +17,19 @@ pub(super) mod script;
 mod scroll;
 mod words;
 
+use std::time::Duration;
+
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{Act, FieldFormat, Reading, Verb};
+use browser_shell_core::element::{Act, FieldFormat, Reading, Verb, check_before};
 use browser_shell_core::output::DOUBT;
 use browser_shell_core::output::mask::MASK;
 use browser_shell_core::pdf::{Pdf, Unread};
 use serde_json::{Value, json};
 
 use self::kept::with_kept;
-use self::script::{CHOOSE, CLICK, END_EDIT, FOCUS, FOCUS_AT_END, POINT_AT, READ, SELECT_CONTENT, SET_VALUE};
+use self::script::{
+    CHOOSE, CLICK, END_EDIT, ENTER, FOCUS, FOCUS_AT_END, IS_ENTERED, POINT_AT, READ, SELECT_CONTENT, SET_VALUE,
+};
 use crate::gate::pdf::read_pdf;
 
 pub use find::{Match, Matches};
@@ -35,6 +39,12 @@ pub use presence::Presence;
 
 /// Maximum length of what is read of an element, in UTF-16 code units.
 const MAX_READ: u32 = 4 << 20;
+
+/// Number of looks at the focus after a press that is to give it to a field.
+const ENTER_LOOKS: u32 = 6;
+
+/// Interval between two of these looks.
+const ENTER_INTERVAL: Duration = Duration::from_millis(50);
 
 impl ElementHandle {
     /// Carries out an act, which a drag does with another element, and returns the data of its answer.
@@ -53,7 +63,7 @@ impl ElementHandle {
             Verb::Fill => self.fill(act, view).await?,
             Verb::Type => {
                 match element.call::<String>(FOCUS_AT_END, &[]).await?.as_str() {
-                    "none" => return Err(without_focus(view)),
+                    "none" => self.enter(act, view).await?,
                     "all" => self.press_keys("End").await?,
                     _ => {}
                 }
@@ -143,12 +153,46 @@ impl ElementHandle {
     ///
     /// The refusal of a point that is not in view.
     async fn point_at(&self, (left, top): (u32, u32)) -> Result<(f64, f64), Decision> {
-        let (x, y): (f64, f64) = self.element.call(&with_kept(POINT_AT), &[left.into(), top.into()]).await?;
-        if x < 0.0 || y < 0.0 {
-            let reason = format!("`{left},{top}` is outside the element, covered, or not in view");
-            return Err(Decision::new(Code::NoEffect, reason));
+        let (x, y, refusal): (f64, f64, Option<String>) =
+            self.element.call(&with_kept(POINT_AT), &[left.into(), top.into()]).await?;
+        if let Some(refusal) = refusal {
+            return Err(Decision::new(Code::NoEffect, format!("`{left},{top}` {refusal}")));
         }
         Ok(self.to_tab((x, y)).await?)
+    }
+
+    /// Gives the focus to a field in an element that does not take it, by a press if need be: a group of fields may take input only then.
+    ///
+    /// # Errors
+    ///
+    /// The refusal of the text.
+    async fn enter(&self, act: &Act, view: &ElementView) -> Result<(), Decision> {
+        if !view.state.is_no_field() {
+            return Err(without_focus(view));
+        }
+        let pressed = self.view_in_viewport().await?;
+        let may_press = check_before(act, &pressed.state, &self.secrets()).is_ok() && pressed.cover.is_none();
+        if !may_press || !pressed.state.is_visible {
+            return Err(without_focus(view));
+        }
+        let at = pressed.state.point.map(Value::from);
+        match self.element.call::<String>(ENTER, &at).await?.as_str() {
+            "entered" => return Ok(()),
+            "press" => {}
+            _ => return Err(without_focus(view)),
+        }
+        self.press(act, &pressed, pressed.point, 1).await?;
+        for _ in 0..ENTER_LOOKS {
+            if self.element.call::<bool>(IS_ENTERED, &[]).await? {
+                return Ok(());
+            }
+            tokio::time::sleep(ENTER_INTERVAL).await;
+        }
+        let what = view.state.description();
+        let reason = format!(
+            "a press gives no field in the `{what}` the focus; take a snapshot, and use the field that it shows"
+        );
+        Err(Decision::new(Code::NoEffect, reason))
     }
 
     async fn fill(&self, act: &Act, view: &ElementView) -> Result<(), Decision> {
@@ -185,7 +229,8 @@ fn too_long() -> Decision {
 
 /// Returns the refusal of a text or keys for an element that does not get the focus.
 fn without_focus(view: &ElementView) -> Decision {
-    let reason = format!("a `{}` takes no text and no keys: it does not get the focus", view.state.description());
+    let (what, advice) = (view.state.description(), view.state.advice());
+    let reason = format!("a `{what}` takes no text and no keys: it does not get the focus{advice}");
     Decision::new(Code::NoEffect, reason)
 }
 

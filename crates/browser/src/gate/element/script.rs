@@ -23,13 +23,14 @@ pub(super) const STATE_OF: &str =
 pub(super) const STATE_AFTER_ACT: &str =
     "function () { return globalThis[Symbol.for('kept')].stateOf(this, false, true); }";
 
-/// Returns the point that is this far from the left and the top of an element, negative if it is not in the element or in view.
+/// Returns the point that is this far from the left and the top of an element, and why the pointer does not get there, if it does not.
 pub(super) const POINT_AT: &str = "function (left, top) {
     const box = boxOf(this);
     const [x, y] = [box.left + left, box.top + top];
-    const isInView = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
-    const isInside = left < box.width && top < box.height && isInView;
-    return isInside && !coverOf(this, [x, y]) ? [x, y] : [-1, -1];
+    const size = `${Math.round(box.width)} × ${Math.round(box.height)}`;
+    if (left >= box.width || top >= box.height) return [x, y, `is outside the element, which has ${size} pixels; name a larger one around it`];
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return [x, y, 'is not in view; scroll first'];
+    return [x, y, coverOf(this, [x, y]) ? 'is covered by another element' : null];
 }";
 
 /// Returns a point in view that is beside an element on which the pointer is, in its parent if there is one; `null` if the pointer is elsewhere
@@ -146,6 +147,10 @@ pub(super) const POSSIBLE_TAKER: &str = "function () { return possibleTaker(this
 /// Lets what [`POSSIBLE_TAKER`] returns take presses for an element.
 pub(super) const LET_TAKE: &str = "function () { takers.set(this, possibleTaker(this)); }";
 
+/// Notes if a switch or box has no listener of its own, so that a part of it is pressed.
+pub(super) const NOTE_LISTENER: &str =
+    "function (isUnheard) { globalThis[Symbol.for('kept')].unheard.set(this, isUnheard); }";
+
 /// Returns true if a point in the viewport of its frame is one of an element, or nobody can say so any more.
 pub(super) const IS_AT: &str = "function (x, y) { return globalThis[Symbol.for('kept')].isAt(this, [x, y]); }";
 
@@ -165,7 +170,8 @@ pub(super) const PRESENCE: &str = "selector => {
 }";
 
 /// Returns true if the document, or an open shadow tree in it, shows a text without line breaks. What is in an element that lets all light
-/// through, or a hidden list of options, is not shown.
+/// through, or a hidden list of options, is not shown. A gap that a person sees is a blank, and what is drawn only where a person scrolls to
+/// is shown.
 pub(super) const SHOWS_TEXT: &str = "text => {
     // A frame without a size.
     if (innerWidth <= 1 || innerHeight <= 1) return false;
@@ -174,10 +180,75 @@ pub(super) const SHOWS_TEXT: &str = "text => {
     const countIn = root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').split(text).length - 1;
     const isHidden = element => element.localName === 'select' ? isUnseen(element) : isFaint(element) || isFolded(element);
     const hiddenIn = element => isHidden(element) ? [element] : [...element.children].flatMap(hiddenIn);
-    return shown.some(root => {
+    const isWhole = root => {
         const count = countIn(root);
         return count > 0 && count > hiddenIn(root).reduce((sum, element) => sum + countIn(element), 0);
-    });
+    };
+    const glue = text => text.replace(/\\s+/g, '');
+    const wanted = glue(text);
+    const placeOf = (node, isEnd) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return [...range.getClientRects()].filter(({ width }) => width > 0).at(isEnd ? -1 : 0);
+    };
+    const boxOf = node => {
+        let box = node.parentElement;
+        while (box && /^(inline|contents|ruby)$/.test(getComputedStyle(box).display)) box = box.parentElement;
+        return box;
+    };
+    const areApart = (one, other) => {
+        const [before, after] = [placeOf(one, true), placeOf(other, false)];
+        if (!before || !after) return boxOf(one) !== boxOf(other);
+        const shared = Math.min(before.bottom, after.bottom) - Math.max(before.top, after.top);
+        if (shared <= Math.min(before.height, after.height) * 0.3) return boxOf(one) !== boxOf(other);
+        return Math.max(after.left - before.right, before.left - after.right) > Math.max(before.height, after.height) / 8;
+    };
+    // Only texts that come one after another without a blank are looked at by their places.
+    const isApartIn = root => {
+        if (wanted === '' || !glue(root.textContent).includes(wanted)) return false;
+        const isRead = node => {
+            if (node.nodeType === Node.ELEMENT_NODE) {
+                const isLeftOut = ['iframe', 'noscript', 'script', 'style', 'template', 'textarea'].includes(node.localName);
+                return isLeftOut || isHidden(node) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+            }
+            const isDrawn = node.parentElement?.checkVisibility({ visibilityProperty: true });
+            return isDrawn ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;
+        };
+        if (isHidden(root)) return false;
+        const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, isRead);
+        const [parts, blanks] = [[], new Set()];
+        let glued = '';
+        while (walker.nextNode()) {
+            const node = walker.currentNode;
+            let offset = glued.length;
+            for (const [number, word] of node.data.split(/\\s+/).entries()) {
+                if (number > 0) blanks.add(offset);
+                offset += word.length;
+            }
+            const own = glue(node.data);
+            if (own !== '') parts.push({ node, start: glued.length });
+            glued += own;
+        }
+        const starts = new Map(parts.map((part, place) => [part.start, place]));
+        const isBlank = at => {
+            const place = starts.get(at);
+            return blanks.has(at) || place > 0 && areApart(parts[place - 1].node, parts[place].node);
+        };
+        const gaps = new Set();
+        let length = 0;
+        for (const character of text) {
+            if (/\\s/.test(character)) gaps.add(length);
+            else length += character.length;
+        }
+        let found = glued.indexOf(wanted);
+        for (let tries = 0; found >= 0 && tries < 100; tries++) {
+            const places = Array.from({ length: wanted.length - 1 }, (_, at) => at + 1);
+            if (places.every(at => isBlank(found + at) === gaps.has(at))) return true;
+            found = glued.indexOf(wanted, found + 1);
+        }
+        return false;
+    };
+    return shown.some(root => isWhole(root) || isApartIn(root));
 }";
 
 /// Returns the text that the document, and the open shadow trees in it, show.
@@ -223,8 +294,15 @@ pub(in crate::gate) const FIND_ALL: &str = "(selectors, slice, isOutermost) => {
     return slice && found.every(element => element.getRootNode() === document) ? found.slice(...slice) : found;
 }";
 
-/// Puts the focus on an element.
-pub(super) const FOCUS: &str = "function () { this.focus(); }";
+/// Puts the focus on an element, or on the only one in it that takes it.
+pub(super) const FOCUS: &str = "function () { globalThis[Symbol.for('kept')].focusIn(this); }";
+
+/// Gives the focus to a field in an element that does not take it: `entered` if it is the only part that does, `press` if a press at a point
+/// may, else `none`.
+pub(super) const ENTER: &str = "function (x, y) { return globalThis[Symbol.for('kept')].enter(this, [x, y]); }";
+
+/// Returns true if a field in an element has the focus.
+pub(super) const IS_ENTERED: &str = "function () { return globalThis[Symbol.for('kept')].isEntered(this); }";
 
 /// Puts the focus on a field and selects its content. Returns false if the focus stays elsewhere.
 pub(super) const SELECT_CONTENT: &str = "function () {
@@ -245,13 +323,13 @@ pub(super) const SHOW_IMAGE: &str = "function () { imageOf(this)?.scrollIntoView
 /// would go somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it; and `all` if
 /// its content is selected, because no script moves the cursor in fields of its type.
 pub(super) const FOCUS_AT_END: &str = "function () {
-    const { watchEntry, focusOn, isHelper, isPressedInto } = globalThis[Symbol.for('kept')];
+    const { watchEntry, focusOn, isHelper, isPressedInto, isBeforeAll } = globalThis[Symbol.for('kept')];
     const root = this.getRootNode();
     const hadFocus = root.activeElement === this;
     const isFocused = focusOn(this);
     watchEntry(this);
     // In a field that an editor hides, the editor moves the cursor: its content is not what the page shows.
-    if (hadFocus && !isPressedInto(this) || this.editContext || isHelper(this)) return 'end';
+    if (hadFocus && !isPressedInto(this) && !isBeforeAll(this) || this.editContext || isHelper(this)) return 'end';
     // A page that keeps the focus in its dialog gets the keys there.
     if (!isFocused) return 'none';
     if (typeof this.select === 'function') {
@@ -336,6 +414,13 @@ pub(super) const READ: &str = "function (property, name, maxLength) {
         add(element, true);
         return parts.join('').replace(/ +/g, ' ').replace(/ ?\\n ?/g, '\\n').replace(/\\n+/g, '\\n').trim();
     };
+    // Without the words that an editor shows while it is empty.
+    const editedOf = editor => {
+        const isWords = part => [...part.classList].some(word => /(^|[-_])placeholder$/.test(word)) || part.matches('[data-slate-placeholder], [data-placeholder]');
+        const words = [...editor.querySelectorAll('[contenteditable=false]')].filter(isWords);
+        const clean = text => text.replace(/[\\s\\u200b\\ufeff]+/g, '');
+        return words.length > 0 && clean(words.map(part => part.innerText).join('')) === clean(editor.innerText) ? '' : editor.innerText;
+    };
     const box = boxOf(this);
     const origin = document.URL;
     const read = () => {
@@ -344,7 +429,7 @@ pub(super) const READ: &str = "function (property, name, maxLength) {
             case 'html': return { html: this.innerHTML, origin };
             case 'attribute': return { attribute: name, value: this.getAttribute(name), origin };
             case 'box': return { box: { x: box.x, y: box.y, width: box.width, height: box.height } };
-            case 'value': return { value: this.localName === 'select' && this.multiple ? [...this.selectedOptions].map(option => option.value).join('\\n') : this.value ?? (this.isContentEditable ? this.innerText : ''), origin };
+            case 'value': return { value: this.localName === 'select' && this.multiple ? [...this.selectedOptions].map(option => option.value).join('\\n') : this.value ?? (this.isContentEditable ? editedOf(this) : ''), origin };
             case 'visible': return { visible: isSeen(this) };
             default: return { checked: this.checked ?? this.getAttribute('aria-checked') === 'true' };
         }

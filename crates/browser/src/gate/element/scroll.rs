@@ -13,8 +13,9 @@ use crate::gate::page::World;
 use crate::gate::session::GateSession;
 use browser_shell_cdp::protocol::DebugSessionId;
 
-/// Returns the function of an element that scrolls the nearest box from it on, around it, that scrolls in a direction, and returns whether that
-/// moved; `null` if there is none, while the next turn of the wheel is watched.
+/// Returns the function of an element that scrolls the nearest box from it on, around it, that scrolls in a direction, and returns `moved`, or
+/// `still` if that did not move. It returns `none` if there is no such box, and `hidden` if the element itself is one that no wheel of a person
+/// scrolls; the next turn of the wheel is watched then.
 fn scroll() -> String {
     format!(
         "function (right, down) {{
@@ -22,16 +23,46 @@ fn scroll() -> String {
     const edge = down ? 'bottom' : 'right';
     const isOne = (box, kinds) => rangeOf(box, edge) > 0 && scrolls(box, edge, kinds);
     let box = this === document.body || this === document.documentElement ? page : this;
-    if (!isOne(box, [...BOXES, 'hidden'])) while (box && !isOne(box, BOXES)) box = parentOf(box);
-    if (!box) {{
+    const isHidden = box !== page && isOne(box, ['hidden']);
+    while (!isHidden && box && !isOne(box, BOXES)) box = parentOf(box);
+    if (!box || isHidden) {{
         {WATCH_WHEEL}
-        return null;
+        {PLACES}
+        if (isHidden) wheel.places = places(this);
+        return isHidden ? 'hidden' : 'none';
     }}
     {MOVES}
-    return moves(box, right, down);
+    return moves(box, right, down) ? 'moved' : 'still';
 }}"
     )
 }
+
+/// Returns the function of an element that scrolls it at once, also one that no wheel scrolls, and returns whether it moved.
+fn scroll_hidden() -> String {
+    format!("function (right, down) {{ {MOVES} return moves(this, right, down); }}")
+}
+
+/// Returns the function of an element that returns true if the page has taken the turn of the wheel that was watched, or has moved what is in
+/// the element.
+fn wheel_taken_in() -> String {
+    format!(
+        "function () {{
+    {PLACES}
+    const wheel = globalThis[Symbol.for('wheel')];
+    return new Promise(end => setTimeout(() => end(wheel?.isTaken === true || places(this) !== wheel?.places), 100));
+}}"
+    )
+}
+
+/// Function that returns where the first parts of an element are in it.
+const PLACES: &str = "
+    const places = element => {
+        const around = element.getBoundingClientRect();
+        const parts = element.getElementsByTagName('*');
+        const boxes = Array.from({ length: Math.min(parts.length, 20) }, (_, index) => parts[index].getBoundingClientRect());
+        return String(boxes.map(({ left, top }) => [left - around.left, top - around.top].map(Math.round)));
+    };
+";
 
 /// Function that scrolls a box at once, and returns whether it moved.
 const MOVES: &str = "
@@ -150,6 +181,9 @@ const WATCH_FRAME: &str = "() => {
 const FRAME_SCROLLED: &str =
     "() => new Promise(end => setTimeout(() => end(globalThis[Symbol.for('scroll')]?.isSeen === true), 100))";
 
+/// Events by which a page takes a turn of the wheel.
+const WHEELS: &[&str] = &["DOMMouseScroll", "mousewheel", "wheel"];
+
 /// Number of frames that are watched for a scroll.
 const MAX_FRAMES: usize = 20;
 
@@ -236,16 +270,34 @@ impl ElementHandle {
     ///
     /// The refusal of an element on which nothing scrolls in this direction.
     pub(super) async fn scroll(&self, (right, down): (i32, i32)) -> Result<(), Decision> {
-        let moved: Option<bool> = self.element.call(&with_kept(&scroll()), &[right.into(), down.into()]).await?;
-        let moved = if let Some(moved) = moved {
-            moved
-        } else {
-            let view = self.view_in_viewport().await?;
-            let frames = self.gate.watch_frames().await?;
-            self.gate.turn_wheel(view.point, (right, down)).await?;
-            self.element.call_promise(&with_kept(WHEEL_TAKEN)).await? || self.gate.has_scrolled(&frames).await?
+        let by = [right.into(), down.into()];
+        let scrolled: String = self.element.call(&with_kept(&scroll()), &by).await?;
+        let moved = match scrolled.as_str() {
+            "none" => {
+                let frames = self.turn_wheel((right, down)).await?;
+                self.element.call_promise(&with_kept(WHEEL_TAKEN)).await? || self.gate.has_scrolled(&frames).await?
+            }
+            "hidden" => self.turns((right, down)).await? || self.element.call(&scroll_hidden(), &by).await?,
+            moved => moved == "moved",
         };
         if moved { Ok(()) } else { Err(nothing_scrolls((right, down))) }
+    }
+
+    /// Turns the wheel on the element. Returns the frames that are watched for a scroll.
+    async fn turn_wheel(&self, by: (i32, i32)) -> Result<Vec<(DebugSessionId, World)>, Decision> {
+        let view = self.view_in_viewport().await?;
+        let frames = self.gate.watch_frames().await?;
+        self.gate.turn_wheel(view.point, by).await?;
+        Ok(frames)
+    }
+
+    /// Turns the wheel on the element, if that listens for it, and returns true if its page takes that.
+    async fn turns(&self, by: (i32, i32)) -> Result<bool, Decision> {
+        if !self.element.listens(WHEELS, &[]).await? {
+            return Ok(false);
+        }
+        self.turn_wheel(by).await?;
+        Ok(self.element.call_promise(&with_kept(&wheel_taken_in())).await?)
     }
 
     /// Scrolls the element to an edge, and returns the data of the answer.

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::gate::browser::Browser;
 use crate::gate::page::Page;
+use crate::gate::secrets::KEPT_KINDS;
 use crate::gate::session::NodeAddress;
 use browser_shell_cdp::protocol::dom::{CaptureSnapshot, GetFrameOwner, GetFullAxTree};
 use browser_shell_cdp::protocol::page::{FrameTree, GetFrameTree};
@@ -70,7 +71,7 @@ pub enum ReadError {
     #[error("the selector matches too many elements; use one that matches fewer")]
     TooMany,
     /// The element of the reference is gone.
-    #[error("`{0}` is gone; take a snapshot")]
+    #[error("`{0}` is gone")]
     Stale(String),
     /// The element of the reference is in another tab.
     #[error("`{0}` is in another tab; take a snapshot")]
@@ -209,6 +210,7 @@ impl CapturedPage {
             for tree in &raw.accessibility {
                 part.accessibility.add(tree.get(), &mask)?;
             }
+            part.mask_split(literals);
             let loader = |document: &Document| {
                 let found = raw.loaders.get_key_value(document.frame.as_str()).ok_or(ReadError::Changed)?;
                 Ok((found.0.clone(), found.1.clone()))
@@ -274,9 +276,10 @@ impl<'a> SentPart<'a> {
                 tree => accessibility.push(tree?),
             }
         }
+        let secret_fields = page.secret_fields(&session).into_iter().map(|node| node.0).collect();
         // Without an answer, the nodes listen to nothing.
         let listeners = match listeners {
-            Some(found) => found.result().await.map(read_listeners).unwrap_or_default(),
+            Some(found) => found.result().await.map(|found| read_listeners(found, &secret_fields)).unwrap_or_default(),
             None => PageListeners::default(),
         };
         let owner = match owner {
@@ -286,7 +289,6 @@ impl<'a> SentPart<'a> {
         if self::loaders(&after.result().await?.frame_tree) != loaders {
             return Err(ReadError::Changed);
         }
-        let secret_fields = page.secret_fields(&session).into_iter().map(|node| node.0).collect();
         Ok(RawPart { session, snapshot, accessibility, owner, secret_fields, listeners, loaders })
     }
 }
@@ -329,11 +331,13 @@ fn begin<'a, C: CdpCommand>(
     browser.connection.begin(TIMEOUT, Some(session), command)
 }
 
-/// Returns what the nodes of a process listen to.
-fn read_listeners(found: EventListeners) -> PageListeners {
+/// Returns what the nodes of a process listen to, without what the gate itself listens to on secret fields.
+fn read_listeners(found: EventListeners, secret_fields: &HashSet<u64>) -> PageListeners {
     let mut listeners = PageListeners::default();
     for listener in found.listeners {
-        if let Some(node) = listener.backend_node_id {
+        let Some(node) = listener.backend_node_id else { continue };
+        let is_own = KEPT_KINDS.contains(&listener.kind.as_str()) && secret_fields.contains(&node.0);
+        if !is_own {
             listeners.add(node.0, &listener.kind);
         }
     }

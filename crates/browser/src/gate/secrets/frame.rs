@@ -202,7 +202,8 @@ impl SearchedFrame<'_> {
         };
         let Some(object_id) = &node.object.object_id else { return Ok(FieldRead::OtherOrigin) };
         let report = self.browser.report_binding.as_str();
-        let arguments = [MAX_LENGTH.into(), report.into(), KEPT_SECRET.into(), SELECTOR.as_str().into()];
+        let kinds = KEPT_KINDS.into();
+        let arguments = [MAX_LENGTH.into(), report.into(), KEPT_SECRET.into(), SELECTOR.as_str().into(), kinds];
         let call = CallFunctionOn {
             object_id,
             function_declaration: READ,
@@ -232,11 +233,14 @@ impl SearchedFrame<'_> {
     }
 }
 
+/// Events by which the text of a field could leave it, which [`READ`] listens to on secret fields. What pages listen to there tells nothing.
+pub(in crate::gate) const KEPT_KINDS: &[&str] = &["copy", "cut", "dragstart"];
+
 /// Function that returns the begin of the value of a field, its length, whether it is shown as plain text, and the begin of the value that its
 /// document gives it, if that is another one; and the texts that what is edited is made of, with whether it is a secret field by itself, and
 /// not by what has been entered; `null` for what is no field. From then on its text cannot be copied, cut or dragged, which `report` is called
 /// for with `kept`.
-const READ: &str = "function (maxLength, report, kept, selector) {
+const READ: &str = "function (maxLength, report, kept, selector, keptKinds) {
     const isEdited = this.isContentEditable || this.ownerDocument.designMode === 'on';
     const value = this.value ?? (isEdited ? this.innerText : null);
     if (typeof value !== 'string') return null;
@@ -246,7 +250,7 @@ const READ: &str = "function (maxLength, report, kept, selector) {
         event.stopImmediatePropagation();
         globalThis[report](kept);
     };
-    for (const kind of ['copy', 'cut', 'dragstart']) this.addEventListener(kind, keep, true);
+    for (const kind of keptKinds) this.addEventListener(kind, keep, true);
     const isHidden = getComputedStyle(this).webkitTextSecurity !== 'none' || !this.checkVisibility();
     const begin = text => { const begin = text.slice(0, maxLength); return begin.toWellFormed ? begin.toWellFormed() : begin; };
     const given = typeof this.defaultValue === 'string' && this.defaultValue !== value ? begin(this.defaultValue) : '';

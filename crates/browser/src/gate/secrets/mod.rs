@@ -31,6 +31,7 @@ use browser_shell_cdp::protocol::page::GetFrameTree;
 use browser_shell_cdp::protocol::runtime::{Evaluate, Evaluated, ReleaseObjectGroup};
 use browser_shell_cdp::protocol::{ExecutionContextId, FrameId};
 
+pub(in crate::gate) use frame::KEPT_KINDS;
 pub use frame::SecretsError;
 
 /// Length of a text that is searched where something was pasted or dropped, in UTF-16 code units: as much of it as answers show.
@@ -39,11 +40,11 @@ const MAX_PUT: u32 = 1 << 20;
 /// Secret values of a session.
 #[derive(Debug, Default)]
 pub struct Secrets {
-    /// Values that the agent did not type.
+    /// Values that the agent did not type, with long rests that it has left of them in their fields.
     pub values: BTreeSet<String>,
     /// Values that it typed, which are secret as values of fields only.
     pub typed: BTreeSet<String>,
-    /// Parts that the agent has left of values that it did not type, which are secret as values of fields only.
+    /// Parts that the agent has left of values that it did not type. The short ones are secret as values of fields only.
     pub remainders: BTreeSet<String>,
     /// True if a page shows one as plain text now.
     pub is_visible: bool,
@@ -154,7 +155,7 @@ impl GateSession {
 
     /// Returns what finds the secrets of fields in a text that people read.
     pub(super) fn secret_words(&self) -> Literals {
-        self.lock_secrets().words()
+        self.lock_secrets().pictured_words()
     }
 
     /// Returns what masks the secrets that the agent did not type.

@@ -20,6 +20,9 @@ use browser_shell_cdp::protocol::target::ActivateTarget;
 /// Timeout for tabs that pages open to be set up. One that takes longer is reported by a later answer.
 const OPENING_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Timeout for a tab that is still loading to be set up, when it is turned to.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Timeout for a tab that has crashed to be replaced.
 const REPLACEMENT_TIMEOUT: Duration = Duration::from_secs(12);
 
@@ -39,8 +42,10 @@ pub struct SeenTab {
     pub target: TargetId,
     /// URL that it shows.
     pub url: String,
-    /// Number of documents that it has shown.
+    /// Number of documents that it has shown, with its first one while that is on its way.
     pub documents: u64,
+    /// True while its first document is on its way, which has the URL.
+    pub is_loading: bool,
 }
 
 impl GateSession {
@@ -173,14 +178,44 @@ impl GateSession {
         self.active_page().and_then(|page| page.loss())
     }
 
-    /// Returns the session's tabs; `None` if they are not known.
+    /// Returns the session's tabs; `None` if they are not known. Those that wait for the server of their first document come last.
     pub fn tabs(&self) -> Option<Vec<SeenTab>> {
-        let (_, pages) = self.current()?;
+        let (_, pages) = self.all_pages()?;
+        let usable = pages.into_iter().filter(|page| page.is_usable());
+        let (ready, others): (Vec<_>, Vec<_>) = usable.partition(|page| page.is_ready());
+        let opened = others.iter().filter(|page| page.has_opener() && page.awaited().is_some());
         let seen = |page: &Arc<Page>| {
-            let (target, url) = (page.target.clone(), page.url());
-            SeenTab { target, url, documents: page.documents_shown() }
+            let (target, documents) = (page.target.clone(), page.documents_shown());
+            match page.awaited() {
+                Some(url) => SeenTab { target, url, documents: documents + 1, is_loading: true },
+                None => SeenTab { target, url: page.url(), documents, is_loading: false },
+            }
         };
-        Some(pages.iter().map(seen).collect())
+        Some(ready.iter().chain(opened).map(seen).collect())
+    }
+
+    /// Waits until a tab that a page has opened is set up. Returns false if it is not at the end of the time.
+    pub async fn wait_until_set_up(&self, target: &TargetId) -> bool {
+        let Some(page) = self.browser().and_then(|browser| browser.page(target)) else { return false };
+        tokio::select! {
+            biased;
+            () = page.wait_until_ready() => true,
+            () = page.gone.cancelled() => false,
+            () = tokio::time::sleep(SETUP_TIMEOUT) => false,
+        }
+    }
+
+    /// Closes a tab that is not set up yet. Returns false for another one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if Chromium does not close it.
+    pub async fn close_new_tab(&self, target: &TargetId) -> Result<bool, GateError> {
+        let browser = self.browser().ok_or(GateError::NotRunning)?;
+        let Some(page) = browser.page(target).filter(|page| !page.is_ready()) else { return Ok(false) };
+        browser.close_page(&page).await?;
+        let is_gone = tokio::time::timeout(REPLACEMENT_TIMEOUT, page.gone.cancelled()).await.is_ok();
+        if is_gone { Ok(true) } else { Err(GateError::NoTab) }
     }
 
     /// Returns the HTTP status of the document that a tab shows at a URL; `None` if it is not known.

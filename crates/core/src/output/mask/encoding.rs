@@ -11,13 +11,17 @@ pub(super) enum Encoding {
     Percent,
     /// Percent-encoding of forms, with `+` for a blank.
     Form,
+    /// Percent-encoding of forms and `escape` in pages that are not UTF-8: a byte is a character of windows-1252, and `%u20AC` is one of UTF-16.
+    Latin,
     /// HTML, whose tags may stand between the letters of a text.
     Tags,
+    /// White space in place of one blank: a line break, a blank that does not break, or several. It is decoded last.
+    Blanks,
 }
 
 impl Encoding {
-    /// All encodings.
-    pub(super) const ALL: [Self; 5] = [Self::Json, Self::Html, Self::Percent, Self::Form, Self::Tags];
+    /// All encodings that can be inside each other.
+    pub(super) const ALL: [Self; 6] = [Self::Json, Self::Html, Self::Percent, Self::Form, Self::Latin, Self::Tags];
 
     /// Returns `true` if an escape can begin with a byte.
     const fn is_escape(self, byte: u8) -> bool {
@@ -25,8 +29,10 @@ impl Encoding {
             Self::Json => byte == b'\\',
             Self::Html => byte == b'&',
             Self::Percent => byte == b'%',
-            Self::Form => matches!(byte, b'%' | b'+'),
+            Self::Form | Self::Latin => matches!(byte, b'%' | b'+'),
             Self::Tags => byte == b'<',
+            // Bytes with which white space begins in UTF-8.
+            Self::Blanks => matches!(byte, b'\t'..=b'\r' | b' ' | 0xc2 | 0xe1..=0xe3),
         }
     }
 
@@ -35,8 +41,10 @@ impl Encoding {
         match self {
             Self::Json => json_escape(text),
             Self::Html => html_reference(text),
+            Self::Blanks => blanks(text).map(|length| (Bytes::from(' '), length)),
             Self::Tags => tag(text).map(|length| (Bytes { buffer: [0; 4], length: 0 }, length)),
-            Self::Form if text.first() == Some(&b'+') => Some((Bytes::from(' '), 1)),
+            Self::Form | Self::Latin if text.first() == Some(&b'+') => Some((Bytes::from(' '), 1)),
+            Self::Latin => latin_escape(text),
             Self::Percent | Self::Form => hexadecimal(text.get(1..3)?).map(|value| (Bytes::byte(value), 3)),
         }
     }
@@ -84,14 +92,39 @@ fn json_escape(text: &[u8]) -> Option<(Bytes, usize)> {
     Some((character.into(), 2))
 }
 
-/// Decodes `\u0041`, or two of them that are a surrogate pair.
+/// Decodes `%e4` as a character of windows-1252, and `%u20ac`.
+fn latin_escape(text: &[u8]) -> Option<(Bytes, usize)> {
+    if text.get(1) == Some(&b'u') {
+        return unicode_escape(text);
+    }
+    let value = hexadecimal(text.get(1..3)?)?;
+    let position = value.checked_sub(0x80).and_then(|position| usize::try_from(position).ok());
+    let special = position.and_then(|position| WINDOWS_1252.get(position).copied());
+    Some((special.or_else(|| char::from_u32(value))?.into(), 3))
+}
+
+/// Characters 0x80 to 0x9F of windows-1252. Source: <https://encoding.spec.whatwg.org/index-windows-1252.txt>.
+const WINDOWS_1252: [char; 32] = [
+    '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2c6}', '\u{2030}',
+    '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201c}',
+    '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}', '\u{153}', '\u{9d}',
+    '\u{17e}', '\u{178}',
+];
+
+/// Returns true if a text has an escape that another percent-encoding decodes to another character.
+fn has_latin(text: &[u8]) -> bool {
+    let is_high = |byte: u8| matches!(byte, b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F' | b'u');
+    text.windows(2).any(|pair| matches!(*pair, [b'%', byte] if is_high(byte)))
+}
+
+/// Decodes `\u0041` or `%u0041`, or two of them that are a surrogate pair.
 fn unicode_escape(text: &[u8]) -> Option<(Bytes, usize)> {
     let first = hexadecimal(text.get(2..6)?)?;
     if let Some(character) = char::from_u32(first) {
         return Some((character.into(), 6));
     }
     let second =
-        text.get(6..12).filter(|rest| rest.starts_with(b"\\u")).and_then(|rest| hexadecimal(rest.get(2..)?))?;
+        text.get(6..12).filter(|rest| rest.get(..2) == text.get(..2)).and_then(|rest| hexadecimal(rest.get(2..)?))?;
     let (high, low) = (first.checked_sub(0xd800)?, second.checked_sub(0xdc00)?);
     let character = char::from_u32(0x10000 + (high << 10) + low).filter(|_| high < 0x400 && low < 0x400)?;
     Some((character.into(), 12))
@@ -106,6 +139,23 @@ fn tag(text: &[u8]) -> Option<usize> {
 
 /// The longest tag that is read, in bytes.
 const MAX_TAG: usize = 4096;
+
+/// Returns the length of the white space at the beginning of a text, unless it is one blank or none.
+fn blanks(text: &[u8]) -> Option<usize> {
+    let mut length = 0;
+    while let Some(blank) = text.get(length..).and_then(blank) {
+        length += blank;
+    }
+    (length > 1 || length == 1 && text.first() != Some(&b' ')).then_some(length)
+}
+
+/// Returns the length of the character at the beginning of a text if it is white space, which has at most three bytes.
+fn blank(text: &[u8]) -> Option<usize> {
+    (1..=3).find(|length| {
+        let character = text.get(..*length).and_then(|bytes| str::from_utf8(bytes).ok());
+        character.is_some_and(|text| text.chars().all(char::is_whitespace))
+    })
+}
 
 /// Decodes `&amp;`, `&#39;`, `&#x27;` and the like.
 fn html_reference(text: &[u8]) -> Option<(Bytes, usize)> {
@@ -161,6 +211,9 @@ impl Decoded {
             let rest = self.bytes.get(from..)?;
             rest.iter().position(|byte| encoding.is_escape(*byte)).map(|distance| from + distance)
         };
+        if encoding == Encoding::Latin && !has_latin(&self.bytes) {
+            return None;
+        }
         let mut position = next(0)?;
         let mut decoded =
             Self { bytes: Vec::with_capacity(self.bytes.len()), spans: Vec::with_capacity(self.spans.len()) };
@@ -218,6 +271,8 @@ mod tests {
             (Encoding::Html, "&amp;&lt&#39;&#x27;&#233;&nope;&#;&", "&<''\u{e9}&nope;&#;&"),
             (Encoding::Percent, "%41+%c3%A9%zz%4", "A+\u{e9}%zz%4"),
             (Encoding::Form, "a+b%2B", "a b+"),
+            (Encoding::Blanks, "\na \u{a0}b c\u{3000}d\u{e9}\u{201c}\r\n", " a b c d\u{e9}\u{201c} "),
+            (Encoding::Latin, "p%E4+%2B%80%u20AC%ud83d%ude00%zz", "p\u{e4} +\u{20ac}\u{20ac}\u{1f600}%zz"),
         ] {
             let decoded = Decoded::new(text).expect("short").decode(encoding).expect("an escape");
             assert_eq!(String::from_utf8_lossy(&decoded.bytes), expected, "{text}");
@@ -227,7 +282,14 @@ mod tests {
         let twice = Decoded::new("a%26amp%3Bb").and_then(|text| text.decode(Encoding::Percent)?.decode(Encoding::Html));
         let twice = twice.expect("escapes");
         assert_eq!((twice.bytes.as_slice(), twice.source(1, 2)), (b"a&b".as_slice(), (1, 10)));
-        for (encoding, text) in [(Encoding::Json, r"\q"), (Encoding::Html, "& &x;"), (Encoding::Percent, "a+%")] {
+        for (encoding, text) in [
+            (Encoding::Json, r"\q"),
+            (Encoding::Html, "& &x;"),
+            (Encoding::Percent, "a+%"),
+            // Decoded as that of forms already.
+            (Encoding::Latin, "a+b%2B"),
+            (Encoding::Blanks, "a b\u{e9}\u{201c}"),
+        ] {
             assert!(Decoded::new(text).expect("short").decode(encoding).is_none(), "{text}");
         }
     }

@@ -7,7 +7,7 @@
 //! in a tree, and in the attributes of HTML.
 //!
 //! Text that a page or a person put into a field can be cut there until no whole secret is left. A field with a piece of one counts as secret
-//! as a whole.
+//! as a whole. A secret in parts that follow each other, as a code in boxes, is masked by the rules of [`SplitSecrets`].
 //!
 //! Invariants:
 //! - No result contains any other value of the set, unless that is blanks and `*` alone, as it is or in an encoding or two.
@@ -25,6 +25,7 @@ use serde_json::{Map, Value};
 
 use super::encoding::{Decoded, Encoding};
 use super::rules::MASK;
+use super::split::{SplitSecrets, is_of_word};
 use super::tree::{TreeLine, each_line, has_lines};
 use crate::output::page_text::collapse_blanks;
 
@@ -33,6 +34,12 @@ const FREE_LENGTH: usize = 4;
 
 /// The number of characters from which on a value is masked in upper and lower case, too.
 const LEAST_SHOWN: usize = 6;
+
+/// The same for a value of letters alone: a shorter one is a word of pages in other letters.
+const LEAST_WORD_SHOWN: usize = 12;
+
+/// The number of characters up to which a value is masked so. No style shows a longer one, such as a saved JSON text.
+const MAX_SHOWN: usize = 512;
 
 /// The number of encodings, one inside the other, that are decoded.
 const MAX_DEPTH: usize = 2;
@@ -56,6 +63,10 @@ const MAX_PASSES: usize = 8;
 pub struct Literals {
     values: Vec<Literal>,
     search: Option<AhoCorasick>,
+    /// `true` if one of the values has a blank in it, in place of which a text may have other white space.
+    has_blanks: bool,
+    /// The values as a page may show them in parts.
+    split: SplitSecrets,
     /// Secrets that are masked only as values of fields.
     fields: Option<Box<Self>>,
 }
@@ -103,7 +114,9 @@ impl Literals {
         let kind = Some(AhoCorasickKind::ContiguousNFA);
         // A set that is too large to search for masks everything.
         let search = AhoCorasick::builder().kind(kind).build(literals.iter().map(|literal| &literal.text)).ok();
-        Self { values: literals, search, fields: None }
+        let has_blanks = literals.iter().any(|literal| literal.text.contains(' '));
+        let split = SplitSecrets::new(literals.iter().map(|literal| literal.text.as_str()));
+        Self { values: literals, search, has_blanks, split, fields: None }
     }
 
     /// Adds secrets that are masked as values of fields, and nowhere else.
@@ -154,6 +167,16 @@ impl Literals {
     /// Returns the parts of a text that contain a value, in order and apart from each other. `None` if it cannot be searched.
     pub(crate) fn spans(&self, text: &str) -> Option<Vec<(usize, usize)>> {
         if self.values.is_empty() { Some(Vec::new()) } else { self.find(text) }
+    }
+
+    /// Returns `true` if values are looked for in parts.
+    pub(crate) fn has_split(&self) -> bool {
+        !self.split.is_empty()
+    }
+
+    /// Returns which of some texts that follow each other in a page are parts of a value.
+    pub(crate) fn split_in(&self, texts: &[String]) -> Vec<bool> {
+        self.split.are_in(texts)
     }
 
     /// Masks the values in data: in strings, in keys, and numbers that contain one.
@@ -219,6 +242,7 @@ impl Literals {
         // A text with more hits than this for its length is masked as a whole.
         let (mut found, mut left) = (Vec::new(), MAX_HITS.min(MIN_HITS + HITS * text.len()));
         self.find_decoded(search, &Decoded::new(text)?, MAX_DEPTH, &mut left, &mut found)?;
+        self.split.add_spans(text, &mut found);
         found.sort_unstable();
         let mut spans = Vec::new();
         for span in found {
@@ -236,15 +260,10 @@ impl Literals {
         left: &mut usize,
         found: &mut Vec<(usize, usize)>,
     ) -> Option<()> {
-        let mut spans = Vec::new();
-        for hit in search.find_overlapping_iter(&text.bytes) {
-            *left = left.checked_sub(1)?;
-            let is_word = self.values.get(hit.pattern().as_usize()).is_some_and(|literal| literal.is_word);
-            if !is_word || !is_touched(&text.bytes, hit.start(), hit.end()) {
-                join(&mut spans, text.source(hit.start(), hit.end()));
-            }
+        self.find_plain(search, text, left, found)?;
+        if let Some(collapsed) = self.has_blanks.then(|| text.decode(Encoding::Blanks)).flatten() {
+            self.find_plain(search, &collapsed, left, found)?;
         }
-        found.append(&mut spans);
         if depth == 0 {
             return Some(());
         }
@@ -257,6 +276,26 @@ impl Literals {
                 self.find_decoded(search, &decoded, depth - 1, left, found)?;
             }
         }
+        Some(())
+    }
+
+    /// Adds the parts of a text that contain a value as it is. `None` if there are more hits than are left.
+    fn find_plain(
+        &self,
+        search: &AhoCorasick,
+        text: &Decoded,
+        left: &mut usize,
+        found: &mut Vec<(usize, usize)>,
+    ) -> Option<()> {
+        let mut spans = Vec::new();
+        for hit in search.find_overlapping_iter(&text.bytes) {
+            *left = left.checked_sub(1)?;
+            let is_word = self.values.get(hit.pattern().as_usize()).is_some_and(|literal| literal.is_word);
+            if !is_word || !is_touched(&text.bytes, hit.start(), hit.end()) {
+                join(&mut spans, text.source(hit.start(), hit.end()));
+            }
+        }
+        found.append(&mut spans);
         Some(())
     }
 }
@@ -277,27 +316,46 @@ fn is_touched(text: &[u8], start: usize, end: usize) -> bool {
     let before = (1..=before.len()).find_map(|length| str::from_utf8(before.get(before.len() - length..)?).ok());
     let behind = text.get(end..).and_then(|rest| rest.get(..rest.len().min(LONGEST))).unwrap_or_default();
     let behind = behind.utf8_chunks().next().map(|chunk| chunk.valid());
-    let is_word = |character: char| {
-        let has_no_blanks = matches!(character, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..);
-        character.is_alphanumeric() && !has_no_blanks
-    };
-    before.and_then(|text| text.chars().last()).is_some_and(is_word)
-        || behind.and_then(|text| text.chars().next()).is_some_and(is_word)
+    before.and_then(|text| text.chars().last()).is_some_and(is_of_word)
+        || behind.and_then(|text| text.chars().next()).is_some_and(is_of_word)
 }
 
-/// Returns a value in the forms in which a style may show it (`text-transform`). Words stay as they are: in other forms they are words of pages.
+/// Returns a value in the forms in which a style may show it (`text-transform`). Short words stay as they are: in other forms they are words of
+/// pages.
 fn as_shown(value: String) -> Vec<String> {
     let is_word = value.chars().all(|character| character.is_alphabetic() || character.is_whitespace());
-    if is_word || value.chars().count() < LEAST_SHOWN {
+    let least = if is_word { LEAST_WORD_SHOWN } else { LEAST_SHOWN };
+    if !(least..=MAX_SHOWN).contains(&value.chars().count()) {
         return vec![value];
     }
-    let mut letters = value.chars();
-    let capital = letters.next().map(|first| first.to_uppercase().chain(letters).collect());
-    let mut forms = vec![value.to_uppercase(), value.to_lowercase()];
-    forms.extend(capital);
+    let mut forms = vec![
+        value.to_uppercase(),
+        value.to_lowercase(),
+        capitalized(&value, |_| false),
+        capitalized(&value, |before| !before.is_alphanumeric()),
+        // Browsers take these for parts of a word: `don't`, `a.b`, `a_b`.
+        capitalized(&value, |before| {
+            !before.is_alphanumeric() && !matches!(before, '\'' | '\u{2019}' | '.' | ':' | '_')
+        }),
+    ];
     forms.retain(|form| *form != value);
     forms.push(value);
     forms
+}
+
+/// Returns a text with its first character in upper case, and each behind one that ends a word.
+fn capitalized(text: &str, ends_word: impl Fn(char) -> bool) -> String {
+    let mut capitalized = String::with_capacity(text.len());
+    let mut before = None;
+    for character in text.chars() {
+        if before.is_none_or(&ends_word) {
+            capitalized.extend(character.to_uppercase());
+        } else {
+            capitalized.push(character);
+        }
+        before = Some(character);
+    }
+    capitalized
 }
 
 /// Replaces parts of a text, which are sorted and apart from each other, by the mask.

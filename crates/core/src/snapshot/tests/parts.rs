@@ -537,3 +537,70 @@ fn hidden_list_in_a_label_is_no_name_of_its_field() {
     assert_eq!(shown("visible"), "- textbox \"phonecountry\" [ref=e4]", "control");
     assert_eq!(shown("hidden"), "- textbox \"phone\" [ref=e4]");
 }
+
+#[test]
+fn control_that_fills_a_chosen_cell_is_chosen() {
+    // A row of cells for each list of their classes.
+    let shown = |rows: &[&[&str]], selected: &str, width: i64| {
+        let mut page = Page::new();
+        let table = page.add(0, "TBODY", &[], "", [0, 0, 400, 200]);
+        for row in rows {
+            let row_at = page.add(table, "TR", &[], "", [0, 0, 400, 20]);
+            for class in *row {
+                let is_selected = (*class == selected).to_string();
+                let cell = page.add(row_at, "TD", &["class", class, "aria-selected", &is_selected], "", [0, 0, 40, 20]);
+                page.add(cell, "BUTTON", &["aria-label", class], "", [0, 0, width, 20]);
+            }
+        }
+        page.shown(true)
+    };
+    let page = shown(&[&["day a", "day b selected"], &["day c", "day d"]], "", 30);
+    assert!(page.contains("\"day b selected\" [ref=e6] [active]") && page.matches("[active]").count() == 1, "{page}");
+    let page = shown(&[&["day a selected", "day b selected"], &["day c", "day d"]], "", 30);
+    assert_eq!(page.matches("[active]").count(), 2, "a whole row: {page}");
+    let page = shown(&[&["day a", "col-active"], &["day b", "col-active"]], "", 30);
+    assert!(!page.contains("[active]"), "a column: {page}");
+    let page = shown(&[&["day a", "day b"]], "day b", 30);
+    assert!(page.contains("\"day b\" [ref=e6] [selected]") && page.matches("[selected]").count() == 1, "{page}");
+    let page = shown(&[&["day a", "day b"]], "day b", 10);
+    let is_told = page.contains("button \"day b\" [ref=e6] [selected]");
+    assert!(page.contains("\"day b\"") && !is_told, "it does not fill its cell: {page}");
+}
+
+#[test]
+fn swatches_of_one_name_tell_their_colors() {
+    let shown = |names: [&str; 2], colors: [&str; 2]| {
+        let mut page = Page::new();
+        let around = page.add(0, "DIV", &[], "", [0, 0, 300, 40]);
+        for (name, color) in names.into_iter().zip(colors) {
+            let swatch = page.add(around, "BUTTON", &["aria-label", name], color, [0, 0, 20, 20]);
+            page.accessible.push(json!({
+                "backendDOMNodeId": swatch, "role": { "value": "button" }, "name": { "value": name },
+            }));
+        }
+        page.shown(true)
+    };
+    let (red, blue) = ("rgb(255, 0, 0)", "rgb(0, 0, 255)");
+    let page = shown(["swatch", "swatch"], [red, blue]);
+    assert!(page.contains("[color=\"#ff0000\"]") && page.contains("[color=\"#0000ff\"]"), "{page}");
+    assert!(!shown(["swatch", "swatch"], [red, red]).contains("color="), "the same color");
+    assert!(!shown(["swatch", "other"], [red, blue]).contains("color="), "other names");
+}
+
+#[test]
+fn description_of_several_is_not_all_that_is_told() {
+    let shown = |descriptions: [&str; 2]| {
+        let mut page = Page::new();
+        for (description, testid) in descriptions.into_iter().zip(["one", "two"]) {
+            let button = page.add(0, "BUTTON", &["data-testid", testid], "", [0, 0, 20, 20]);
+            page.accessible.push(json!({
+                "backendDOMNodeId": button, "role": { "value": "button" }, "description": { "value": description },
+            }));
+        }
+        page.shown(true)
+    };
+    let page = shown(["Drag it", "Drag it"]);
+    assert!(page.contains("[description=\"Drag it\"] [data-testid=\"two\"]"), "{page}");
+    let page = shown(["Drag it", "Drop it"]);
+    assert!(page.contains("[description=\"Drop it\"]") && !page.contains("data-testid"), "{page}");
+}

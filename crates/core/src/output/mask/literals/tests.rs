@@ -58,6 +58,59 @@ fn short_values_are_masked_only_on_their_own() {
 
 // Requirement 6.3.
 #[test]
+fn values_in_letters_of_a_style_are_masked() {
+    for (value, text, expected) in [
+        ("correct-horse9 battery", "x Correct-Horse9 Battery x", "x *** x"),
+        ("correct-horse9 battery", "CORRECT-HORSE9 BATTERY Correct-horse9 battery", "*** ***"),
+        ("don't_a.b9 c", "Don't_a.b9 C", "***"),
+        ("correcthorse", "CORRECTHORSE Correcthorse correcthorse", "*** *** ***"),
+        ("correct horse", "Correct Horse", "***"),
+        // Controls: words of pages, and letters that no style changes.
+        ("sesame", "SESAME Sesame sesame", "SESAME Sesame ***"),
+        ("correct-horse9 battery", "correct-Horse9 battery", "correct-Horse9 battery"),
+    ] {
+        assert_eq!(set(&[value]).mask_text(text), expected, "{value}");
+    }
+}
+
+// Requirement 6.3.
+#[test]
+fn values_with_other_white_space_are_masked() {
+    let literals = set(&["correct horse 9"]);
+    for text in [
+        "correct\u{a0}horse\u{a0}9",
+        "correct\nhorse\r\n9",
+        "correct  horse\u{2003}\t9",
+        "correct%C2%A0horse%0A9",
+        "correct&nbsp;horse&#160;9",
+        r"correct\nhorse\u00a09",
+    ] {
+        assert_eq!(literals.mask_text(&format!("a\u{a0} {text}  b")), "a\u{a0} ***  b", "{text}");
+    }
+    for text in ["correcthorse 9", "correct\u{200b}horse 9", "correct\n-\nhorse 9"] {
+        assert_eq!(literals.mask_text(text), text, "control");
+    }
+    assert_eq!(set(&["correct-horse9"]).mask_text("a\u{a0}\nb correct-horse9"), "a\u{a0}\nb ***", "control");
+}
+
+// Requirement 6.3.
+#[test]
+fn values_in_urls_of_other_encodings_are_masked() {
+    let literals = set(&["p\u{e4}ssw\u{f6}rd 99\u{20ac}", "l\u{f6}we12"]);
+    for (text, expected) in [
+        ("?pp=p%E4ssw%F6rd+99%80&x=%E4", "?pp=***&x=%E4"),
+        ("?pp=p%e4ssw%f6rd%2099%80", "?pp=***"),
+        ("p%E4ssw%F6rd%2099%u20AC", "***"),
+        ("?pp=p%C3%A4ssw%C3%B6rd+99%E2%82%AC", "?pp=***"),
+        ("l%F6we12 l%25F6we12 l%u00f6we12", "*** *** ***"),
+        ("l%F7we12 p%E4ssw%F6rd", "l%F7we12 p%E4ssw%F6rd"),
+    ] {
+        assert_eq!(literals.mask_text(text), expected, "{text}");
+    }
+}
+
+// Requirement 6.3.
+#[test]
 fn words_and_numbers_are_masked_as_a_whole_only() {
     let literals = set(&[
         "sesame",

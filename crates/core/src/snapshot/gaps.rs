@@ -1,0 +1,190 @@
+//! Gaps between texts that continue each other in the document. Where a person sees one, a blank is read, although the document has none:
+//! pages leave room by margins and by boxes in a line.
+
+use super::capture::TextBox;
+
+/// Part of its height that a text shares with another one in the same line.
+const SHARED: f64 = 0.3;
+
+/// Width of a gap between words, as a part of the height of a line.
+const WORDS: f64 = 0.125;
+
+/// The same between single letters, which pages set apart by less than a blank.
+const LETTERS: f64 = 0.2;
+
+/// The same where no blank is expected, as before a comma.
+const MARKS: f64 = 0.5;
+
+/// Distance from a text to one that is clearly further down than in the next line, as a part of the height of a line.
+const FAR: f64 = 1.5;
+
+/// Number of characters from which on the form of a text tells the direction of its lines.
+const MIN_TURNED: usize = 3;
+
+/// Place of a text: where it begins and ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct TextPlace {
+    first: TextBox,
+    last: TextBox,
+    /// Position of the element around it that is a box in a line, as an `inline-block` is.
+    inline_box: Option<usize>,
+    is_letter: bool,
+    /// True if its lines go from above to below.
+    is_turned: bool,
+}
+
+impl TextBox {
+    fn right(&self) -> f64 {
+        self.x + self.width
+    }
+
+    fn bottom(&self) -> f64 {
+        self.y + self.height
+    }
+
+    /// Returns the box with the edges of one that is drawn around it in its line.
+    pub(super) fn widened(self, around: &Self) -> Self {
+        let (left, right) = (self.x - around.x, around.right() - self.right());
+        let is_edge = |distance: f64| (0.0..=self.height).contains(&distance);
+        let x = if is_edge(left) { around.x } else { self.x };
+        let end = if is_edge(right) { around.right() } else { self.right() };
+        Self { x, width: end - x, ..self }
+    }
+
+    /// Returns the box with the direction of its lines from left to right.
+    fn turned(self) -> Self {
+        Self { x: self.y, y: -self.right(), width: self.height, height: self.width }
+    }
+}
+
+impl TextPlace {
+    /// Creates the place of a text, by the boxes of its first and last line.
+    pub(super) fn new(text: &str, first: TextBox, last: TextBox, inline_box: Option<usize>) -> Self {
+        let mut characters = text.trim().chars();
+        let is_letter = characters.next().is_some_and(char::is_alphabetic) && characters.next().is_none();
+        let is_turned = first.height > first.width * 2.0 && text.trim().chars().nth(MIN_TURNED - 1).is_some();
+        Self { first, last, inline_box, is_letter, is_turned }
+    }
+
+    /// Returns the place of the text with one that continues it.
+    pub(super) fn until(&self, next: &Self) -> Self {
+        Self { first: self.first, ..*next }
+    }
+
+    /// Returns true if a person sees a gap between the text, which ends with a character, and one that begins with another one.
+    pub(super) fn has_gap(&self, next: &Self, before: char, after: char) -> bool {
+        let is_turned = self.is_turned || next.is_turned;
+        let turned = |place: TextBox| if is_turned { place.turned() } else { place };
+        let (own, other) = (turned(self.last), turned(next.first));
+        let (line, lower) = (own.height.max(other.height), own.height.min(other.height));
+        if lower <= 0.0 {
+            return false;
+        }
+        let is_mark = is_opening(before) || is_closing(after);
+        let are_letters = self.is_letter && next.is_letter;
+        let part = match (is_mark, are_letters) {
+            (true, _) => MARKS,
+            (_, true) => LETTERS,
+            _ => WORDS,
+        };
+        // Lines may begin at the right.
+        let beside = (other.x - own.right()).max(own.x - other.right());
+        let shared = own.bottom().min(other.bottom()) - own.y.max(other.y);
+        if shared > lower * SHARED {
+            return beside > line * part;
+        }
+        // A word that is broken at the end of a line goes on in the next one. What an animation moves up and down stays beside it.
+        let is_moved = beside.abs() <= line * part;
+        let is_far = other.y - own.bottom() > line * FAR;
+        !are_letters && !is_moved && (is_far || !is_mark && self.inline_box != next.inline_box)
+    }
+}
+
+/// Returns true for a character behind which no blank is expected.
+const fn is_opening(character: char) -> bool {
+    matches!(character, '(' | '[' | '{' | '\u{201c}' | '\u{2018}' | '\u{ab}' | '\u{bf}' | '\u{a1}')
+}
+
+/// Returns true for a character before which no blank is expected.
+const fn is_closing(character: char) -> bool {
+    matches!(
+        character,
+        ')' | ']' | '}' | ',' | '.' | ';' | ':' | '!' | '?' | '%' | '\u{201d}' | '\u{2019}' | '\u{bb}' | '\u{2026}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns true if there is a gap between two texts, each with the left and upper edge and the width of its box, which is 20 pixels
+    /// high, and the box in a line that it is in.
+    fn has_gap(one: (&str, [f64; 3], usize), other: (&str, [f64; 3], usize)) -> bool {
+        let place = |(text, [x, y, width], inline_box): (&str, [f64; 3], usize)| {
+            let own = TextBox { x, y, width, height: 20.0 };
+            TextPlace::new(text, own, own, Some(inline_box).filter(|at| *at > 0))
+        };
+        let (before, after) = (one.0.chars().next_back().unwrap(), other.0.chars().next().unwrap());
+        place(one).has_gap(&place(other), before, after)
+    }
+
+    #[test]
+    fn gap_in_a_line_is_a_blank() {
+        assert!(has_gap(("Widget", [0.0, 0.0, 50.0], 0), ("3", [62.0, 0.0, 8.0], 1)));
+        assert!(!has_gap(("Wid", [0.0, 0.0, 50.0], 0), ("get", [50.0, 0.0, 50.0], 0)), "one word");
+        assert!(!has_gap(("Wid", [0.0, 0.0, 50.0], 0), ("get", [52.0, 0.0, 50.0], 0)), "less than a blank");
+        assert!(has_gap(("$12", [0.0, 0.0, 50.0], 0), ("99", [60.0, -8.0, 20.0], 0)), "higher in the line");
+        assert!(!has_gap(("$12", [0.0, 0.0, 50.0], 0), ("99", [50.0, -8.0, 20.0], 0)), "cents");
+    }
+
+    #[test]
+    fn letters_and_marks_need_a_larger_gap() {
+        assert!(!has_gap(("H", [0.0, 0.0, 10.0], 1), ("e", [13.5, 0.0, 10.0], 2)));
+        assert!(has_gap(("M", [0.0, 0.0, 10.0], 1), ("T", [30.0, 0.0, 10.0], 2)), "days of a week");
+        assert!(has_gap(("Mo", [0.0, 0.0, 20.0], 1), ("Tu", [23.5, 0.0, 20.0], 2)), "control");
+        assert!(!has_gap(("code", [0.0, 0.0, 40.0], 0), (", then", [45.0, 0.0, 40.0], 0)));
+        assert!(!has_gap(("see (", [0.0, 0.0, 40.0], 0), ("code", [45.0, 0.0, 40.0], 0)));
+        assert!(has_gap(("Price", [0.0, 0.0, 40.0], 0), (".50", [55.0, 0.0, 40.0], 0)));
+    }
+
+    #[test]
+    fn word_that_goes_on_in_the_next_line_is_one() {
+        assert!(!has_gap(("foo", [60.0, 0.0, 40.0], 0), ("bar", [0.0, 20.0, 40.0], 0)), "broken");
+        assert!(has_gap(("foo", [60.0, 0.0, 40.0], 1), ("bar", [0.0, 20.0, 40.0], 2)), "boxes in a line");
+        assert!(has_gap(("foo", [60.0, 0.0, 40.0], 0), ("bar", [0.0, 80.0, 40.0], 0)), "far below");
+        assert!(!has_gap(("Hel", [0.0, 0.0, 30.0], 1), ("lo", [30.0, 20.0, 20.0], 2)), "moved by an animation");
+        assert!(!has_gap(("l", [90.0, 0.0, 10.0], 1), ("o", [0.0, 20.0, 10.0], 2)), "letters of a broken word");
+    }
+
+    #[test]
+    fn vertical_lines_are_read_from_above_to_below() {
+        let place = |text: &str, y, height| {
+            let own = TextBox { x: 10.0, y, width: 20.0, height };
+            TextPlace::new(text, own, own, Some(usize::from(y > 0.0)))
+        };
+        let first = place("\u{6771}\u{4eac}\u{90fd}", 0.0, 57.0);
+        assert!(!first.has_gap(&place("\u{5185}", 57.0, 19.0), '\u{90fd}', '\u{5185}'));
+        assert!(first.has_gap(&place("\u{5185}", 77.0, 19.0), '\u{90fd}', '\u{5185}'), "control");
+    }
+
+    #[test]
+    fn box_drawn_around_a_text_belongs_to_it() {
+        let own = |x, width| TextBox { x, y: 0.0, width, height: 20.0 };
+        let code = own(10.0, 40.0).widened(&own(5.0, 50.0));
+        assert_eq!(code, own(5.0, 50.0));
+        assert_eq!(own(10.0, 40.0).widened(&own(-90.0, 300.0)), own(10.0, 40.0), "further texts are in it");
+    }
+
+    proptest::proptest! {
+        /// Lines from the right have the gaps that lines from the left have, and a distance of nothing is none.
+        #[test]
+        fn mirrored_line_has_the_same_gaps(
+            text in "[a-z]{1,3}", other in "[a-z,(]{1,3}", width in 11.0..60.0, gap in 0.0..40.0, y in -60.0..60.0,
+        ) {
+            let is_apart = has_gap((&text, [0.0, 0.0, width], 1), (&other, [width + gap, y, 30.0], 2));
+            let mirrored = has_gap((&text, [-width, 0.0, width], 1), (&other, [-width - gap - 30.0, y, 30.0], 2));
+            proptest::prop_assert_eq!(is_apart, mirrored);
+            proptest::prop_assert!(!has_gap((&text, [0.0, 0.0, width], 1), (&other, [width, y, 30.0], 2)));
+        }
+    }
+}
