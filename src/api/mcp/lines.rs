@@ -45,7 +45,7 @@ where
     /// Begins to answer a line that is no message.
     fn refuse(&mut self, error: &InvalidMessage) {
         tracing::debug!(?error, "a line is no message");
-        if !error.is_notification {
+        if !error.needs_no_answer {
             let writing = write_line(self.writer.clone(), error.to_json().to_string().into_bytes());
             // A client that is gone gets no answer.
             self.answering = Some(tokio::spawn(async move { drop(writing.await) }));
@@ -115,7 +115,7 @@ enum InputLine {
     TooLong,
 }
 
-/// Decoder of lines. One that the end of the input breaks off is dropped.
+/// Decoder of lines. The last one needs no break.
 #[derive(Debug)]
 struct LineDecoder {
     /// Maximum length of a line, in bytes.
@@ -161,11 +161,13 @@ impl Decoder for LineDecoder {
     }
 
     fn decode_eof(&mut self, input: &mut BytesMut) -> io::Result<Option<InputLine>> {
-        let line = self.decode(input)?;
-        if line.is_none() {
-            input.clear();
+        if let Some(line) = self.decode(input)? {
+            return Ok(Some(line));
         }
-        Ok(line)
+        // A client that ends may leave out the last break.
+        let rest = input.split();
+        self.searched = 0;
+        Ok(Some(rest).filter(|rest| !rest.is_empty()).map(InputLine::Whole))
     }
 }
 
@@ -203,7 +205,8 @@ mod tests {
         let (ids, answers) = receive(input.as_bytes(), 100).await;
         assert_eq!(ids, ["1", "2", "3"]);
         let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_i64()).collect();
-        assert_eq!(codes, [Some(-32700), Some(-32600), Some(-32600)], "{answers:?}");
+        assert_eq!(codes, [Some(-32700), Some(-32600), Some(-32600), Some(-32700)], "{answers:?}");
+        assert_eq!(receive(three.as_bytes(), 100).await.0, ["3"], "without a break");
         assert!(answers.iter().all(|answer| answer.get("id") == Some(&Value::Null)), "{answers:?}");
         let (ids, answers) = receive(b"\xff\xfe{}\n", 100).await;
         assert_eq!((ids.len(), answers[0]["error"]["code"].as_i64()), (0, Some(-32700)));

@@ -14,13 +14,13 @@ pub(super) struct InvalidMessage {
     id: Value,
     code: ErrorCode,
     reason: &'static str,
-    /// True if it is a notification. On standard input, nothing answers one.
-    pub(super) is_notification: bool,
+    /// True if it is a notification or an answer. On standard input, nothing answers these.
+    pub(super) needs_no_answer: bool,
 }
 
 impl InvalidMessage {
     const fn new(id: Value, code: ErrorCode, reason: &'static str) -> Self {
-        Self { id, code, reason, is_notification: false }
+        Self { id, code, reason, needs_no_answer: false }
     }
 
     /// Creates the error for a message that was not read, because it is too long.
@@ -56,6 +56,7 @@ fn refuse(message: &Map<String, Value>) -> InvalidMessage {
     let id = message.get("id");
     let method = message.get("method");
     let has_method = method.is_some_and(Value::is_string);
+    let is_answer = method.is_none() && (message.contains_key("result") || message.contains_key("error"));
     let reason = if message.get("jsonrpc").is_none_or(|version| version != "2.0") {
         "`jsonrpc` must be \"2.0\""
     } else if method.is_some() && !has_method {
@@ -69,7 +70,7 @@ fn refuse(message: &Map<String, Value>) -> InvalidMessage {
     };
     let readable = id.filter(|id| is_id(id)).cloned().unwrap_or_default();
     InvalidMessage {
-        is_notification: has_method && id.is_none(),
+        needs_no_answer: if has_method { id.is_none() } else { is_answer },
         ..InvalidMessage::new(readable, ErrorCode::INVALID_REQUEST, reason)
     }
 }
@@ -97,10 +98,10 @@ mod tests {
             let json = error.to_json();
             assert_eq!((&json["id"], &json["error"]["code"]), (&id, &json!(code)), "{text}: {json}");
             assert!(json["error"]["message"].as_str().is_some_and(|reason| reason.contains(part)), "{text}: {json}");
-            assert!(!error.is_notification, "{text}");
+            assert!(!error.needs_no_answer, "{text}");
         }
         assert_eq!(read(b"\xff\xfe{}").expect_err("wrong UTF-8").code, ErrorCode::PARSE_ERROR);
-        assert!(read(br#"{"jsonrpc":"1","method":"x"}"#).expect_err("a version").is_notification);
+        assert!(read(br#"{"jsonrpc":"1","method":"x"}"#).expect_err("a version").needs_no_answer);
         for text in [r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, r#"{"jsonrpc":"2.0","method":"x"}"#] {
             assert!(read(text.as_bytes()).is_ok(), "control: {text}");
         }

@@ -180,9 +180,9 @@ impl ServerHandler for McpServer {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(tool::refuse_custom(&request))
+        Err(tool::refuse_custom(&request, &context.meta))
     }
 
     async fn call_tool(

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use rmcp::model::{
     CallToolRequestMethod, CallToolResult, ConstString, ContentBlock, CustomRequest, DiscoverRequestMethod, ErrorCode,
     ErrorData, Implementation, InitializeResultMethod, JsonObject, ListToolsRequestMethod, MetaObject,
-    PingRequestMethod, ServerCapabilities, ServerConfig, SubscriptionsListenRequestMethod, Tool, ToolAnnotations,
+    PingRequestMethod, RequestMetaObject, ServerCapabilities, ServerConfig, SubscriptionsListenRequestMethod, Tool,
+    ToolAnnotations,
 };
 use serde_json::{Value, json};
 
@@ -41,9 +42,11 @@ const NATIVE_SELECTORS: &str = "@e1 from the last snapshot, CSS, xpath=//a[1]";
 pub(crate) const NAME: &str = "browser-shell";
 
 /// Returns the error for a request that is none of those that rmcp knows: another method, or one of ours whose parameters have wrong types.
-pub(crate) fn refuse_custom(request: &CustomRequest) -> ErrorData {
+///
+/// Requests that name their version of the protocol themselves begin no session: these versions have no `initialize`.
+pub(crate) fn refuse_custom(request: &CustomRequest, meta: &RequestMetaObject) -> ErrorData {
     let text = match request.method.as_str() {
-        InitializeResultMethod::VALUE => {
+        InitializeResultMethod::VALUE if meta.protocol_version().is_none() => {
             "`params` must have `protocolVersion`, a string, `capabilities`, an object, and `clientInfo`, an object with `name` \
              and `version`, both strings"
         }
@@ -205,6 +208,7 @@ pub(crate) fn call_result(object: Value, attachment: Option<ContentBlock>, is_er
 mod tests {
     use super::*;
     use browser_shell_core::policy::file::parse;
+    use rmcp::model::ProtocolVersion;
 
     #[test]
     fn known_method_with_wrong_parameters_names_them() {
@@ -216,12 +220,16 @@ mod tests {
             ("server/discover", "`params`"),
             ("subscriptions/listen", "`notifications`"),
         ] {
-            let error = refuse_custom(&CustomRequest::new(method, None));
+            let error = refuse_custom(&CustomRequest::new(method, None), &RequestMetaObject::new());
             assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{method}");
             assert!(error.message.contains(member), "{method}: {error}");
         }
-        let other = refuse_custom(&CustomRequest::new("tools/run", None));
+        let other = refuse_custom(&CustomRequest::new("tools/run", None), &RequestMetaObject::new());
         assert_eq!(other.code, ErrorCode::METHOD_NOT_FOUND, "control");
+        let mut meta = RequestMetaObject::new();
+        meta.set_protocol_version(ProtocolVersion::LATEST);
+        let newer = refuse_custom(&CustomRequest::new("initialize", None), &meta);
+        assert_eq!(newer.code, ErrorCode::METHOD_NOT_FOUND, "it begins no session");
     }
 
     // Requirement 1.1.

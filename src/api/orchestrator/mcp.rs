@@ -121,9 +121,9 @@ impl ServerHandler for RuntimeMcpServer {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(refuse_custom(&request))
+        Err(refuse_custom(&request, &context.meta))
     }
 
     async fn call_tool(

@@ -77,6 +77,8 @@ struct PageState {
     opener: Option<TargetId>,
     /// URL of the document of the tab itself that was allowed last.
     awaited: Option<String>,
+    /// True if somebody has waited for the tab while its first document was on its way.
+    was_awaited: bool,
     /// Frames that have a process of their own, by the gate's own sessions on them.
     frames: HashMap<DebugSessionId, OwnFrame>,
     /// Frames whose document was allowed and is not there yet. Until it is, their processes answer nothing.
@@ -553,6 +555,11 @@ impl Page {
         }
         let state = self.state();
         state.awaited.clone().filter(|_| state.url.is_empty())
+    }
+
+    /// Returns true if the first document of the tab is on its way, and this was asked before.
+    pub(super) fn is_awaited_longer(&self) -> bool {
+        self.awaited().is_some() && std::mem::replace(&mut self.state().was_awaited, true)
     }
 
     /// Takes the document that a frame begins to show.

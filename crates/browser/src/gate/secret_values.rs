@@ -118,7 +118,7 @@ struct LongRemainders {
     lines: String,
     /// Text that it typed.
     typed: String,
-    /// True if it has sent more than is remembered. Each of them could be a guess then.
+    /// True if it has sent more than is remembered. Each one that is new could be a guess then.
     is_full: bool,
 }
 
@@ -342,9 +342,6 @@ impl LongRemainders {
 
     /// Remembers what a command sends, and masks no longer what is a guess now.
     fn add_sent(&mut self, command: &Command) {
-        if self.is_full {
-            return;
-        }
         let (lines, typed) = (self.lines.len(), self.typed.len());
         for (_, value) in command.values() {
             self.lines.push('\n');
@@ -355,12 +352,16 @@ impl LongRemainders {
             self.typed.push('\n');
         }
         self.typed.push_str(&command.sent_text().unwrap_or_default());
-        if self.lines.len() + self.typed.len() > MAX_SENT {
-            *self = Self { is_full: true, ..Self::default() };
-        } else if !self.masked.is_empty() {
+        if !self.masked.is_empty() {
             let typed = (typed.saturating_sub(MAX_GUESS)..).find_map(|start| self.typed.get(start..));
             let guessed = guessed(&self.masked, self.lines.get(lines..).unwrap_or_default(), typed.unwrap_or_default());
             self.masked.retain(|rest| !guessed.contains(rest));
+        }
+        if self.lines.len() + self.typed.len() > MAX_SENT {
+            self.is_full = true;
+            self.lines.clear();
+            let last = (self.typed.len().saturating_sub(MAX_GUESS)..).find_map(|start| self.typed.get(start..));
+            self.typed = last.unwrap_or_default().to_owned();
         }
     }
 }
@@ -590,11 +591,15 @@ mod tests {
         read(&mut values, &["press", "Backspace"], "Hunter2");
         read(&mut values, &["type", "#p", "abc"], "Hunter2abc");
         assert!(values.to_set().contains("Hunter2abc"), "control");
-        // Once more was sent than is remembered, each rest could be a guess.
+        // Once more was sent than is remembered, each new rest could be a guess. Those that are masked are compared with what is sent.
         for _ in 0..=MAX_SENT / 4096 {
             values.add_typed(&command(&["fill", "#name", &"x".repeat(4096)]));
         }
-        assert!(values.long.is_full && !values.to_set().contains("Hunter2abc"));
+        assert!(values.long.is_full && values.to_set().contains("Hunter2abc"));
+        read(&mut values, &["press", "Backspace"], "Hunter2ab");
+        assert!(!values.to_set().contains("Hunter2ab"), "a new one");
+        values.add_typed(&command(&["fill", "#name", "Hunter2abc"]));
+        assert!(!values.to_set().contains("Hunter2abc"), "a guess");
     }
 
     // Requirement 6.3.

@@ -155,7 +155,7 @@ pub struct RequestPaused {
     pub request: Request,
     pub frame_id: FrameId,
     /// Status of the response, if that is what waits.
-    pub response_status_code: Option<u16>,
+    pub response_status_code: Option<i64>,
     /// Reason for which there is no response, if that is what waits.
     pub response_error_reason: Option<ResponseErrorReason>,
     #[serde(default)]

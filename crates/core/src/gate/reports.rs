@@ -229,8 +229,12 @@ pub fn report_script(function: &str) -> String {
     property.value = new Proxy(property.value, {{
       __proto__: null,
       apply(ask, self, values) {{
-        // Passwords and keys of this site are asked for by the same function.
-        if (permission === "{digital}" && !values[0]?.digital) return apply(ask, self, values);
+        let isOther = false;
+        try {{
+          // Passwords and keys of this site are asked for by the same function.
+          isOther = permission === "{digital}" && !(typeof values[0] === "object" && values[0] !== null && "digital" in values[0]);
+        }} catch {{}}
+        if (isOther) return apply(ask, self, values);
         try {{
           const time = apply(now, clock, []);
           if (time - last >= {INTERVAL}) {{

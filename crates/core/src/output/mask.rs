@@ -31,6 +31,7 @@ use rules::{Quotes, apply_rules};
 
 pub use literals::{Literals, Pieces, SentPieces};
 pub use rules::MASK;
+pub(crate) use split::is_of_word;
 
 /// Parts of sensitive keys, in lower case and without separators.
 const SENSITIVE: &[&str] = &[

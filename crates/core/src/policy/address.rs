@@ -118,9 +118,6 @@ pub(crate) enum CidrError {
     /// Number of an IPv4 address with a leading zero, which is octal in a host.
     #[error("`{0}` has a number with a leading zero, which many programs read as octal; write it without the zero")]
     LeadingZero(String),
-    /// Block of IPv4 addresses in the form of IPv6, which matches no address: those are compared as IPv4. With the block to write.
-    #[error("`{0}` is a block of IPv4 in the form of IPv6; write `{1}`")]
-    Mapped(String, Ipv4Net),
 }
 
 /// Parses an address or a CIDR block.
@@ -138,9 +135,6 @@ pub(crate) fn parse_cidr(text: &str) -> Result<IpNet, CidrError> {
     if has_leading_zero(text) {
         return Err(CidrError::LeadingZero(text.to_owned()));
     }
-    if let Some(mapped) = mapped(net) {
-        return Err(CidrError::Mapped(text.to_owned(), mapped));
-    }
     if net.trunc() == net { Ok(net) } else { Err(CidrError::HostBits(text.to_owned(), net.trunc())) }
 }
 
@@ -149,13 +143,6 @@ fn has_leading_zero(block: &str) -> bool {
     let address = block.split('/').next().unwrap_or_default();
     let last = address.rsplit(':').next().unwrap_or_default();
     last.contains('.') && last.split('.').any(|number| number.len() > 1 && number.starts_with('0'))
-}
-
-/// Returns the block of IPv4 addresses that a block in `::ffff:0:0/96` holds.
-fn mapped(net: IpNet) -> Option<Ipv4Net> {
-    let IpNet::V6(v6) = net else { return None };
-    let prefix = v6.prefix_len().checked_sub(96)?;
-    Some(Ipv4Net::new(v6.addr().to_ipv4_mapped()?, prefix).ok()?.trunc())
 }
 
 const IPV4_CSV: &str = include_str!("data/iana-ipv4-special-registry-1.csv");

@@ -266,22 +266,11 @@ const SECRET_NAMES: &[&str] = &[
 ];
 
 /// Words that do so only as whole words of a name: `shipping` is no `pin`, and `author` no `auth`.
-const SECRET_WORDS_OF_NAMES: &[&str] = &[
-    "pass",
-    "pwd",
-    "pin",
-    "auth",
-    "authorization",
-    "sess",
-    "sid",
-    "key",
-    "code",
-    "otp",
-    "signature",
-    "cookie",
-    "refresh",
-    "access",
-];
+const SECRET_WORDS_OF_NAMES: &[&str] =
+    &["pass", "pwd", "pin", "auth", "authorization", "sess", "sid", "otp", "signature"];
+
+/// Words that do so at the end of a name only, and for a value that is no plain word.
+const LIKELY_NAMES: &[&str] = &["access", "code", "cookie", "key", "refresh"];
 
 /// Maximum length of a value that is a secret as a whole, in bytes. Of a longer one only parts are: no site uses it to log in.
 const MAX_VALUE: usize = 4096;
@@ -343,6 +332,12 @@ fn is_base64(text: &str) -> bool {
         && text.contains(|c: char| c.is_ascii_uppercase())
         && !text.starts_with(['/', '.'])
         && !text.contains("//")
+        && !has_file_ending(text)
+}
+
+/// Returns true for what ends as a file or a version does: a dot with less than eight letters or digits behind it.
+fn has_file_ending(text: &str) -> bool {
+    text.rsplit_once('.').is_some_and(|(_, end)| end.len() < 8)
 }
 
 /// Adds the secrets among the strings of a JSON text, or among the values of a list such as `a=b&c=d`.
@@ -387,7 +382,13 @@ fn add_strings(json: &serde_json::Value, name: &str, left: usize, secrets: &mut 
 
 /// Adds the value of a member if it is a secret.
 fn add_member(name: &str, value: &str, secrets: &mut BTreeSet<String>) {
-    if is_secret(value) && (names_secret(name) || is_token(value)) {
+    let is_plain = value.chars().all(|c| c.is_ascii_lowercase());
+    let is_named = match secrecy(name) {
+        Some(Secrecy::Sure) => true,
+        Some(Secrecy::Likely) => !is_plain,
+        None => false,
+    };
+    if is_secret(value) && (is_named || is_token(value)) {
         secrets.insert(value.to_owned());
     }
 }
@@ -400,8 +401,16 @@ fn is_token(value: &str) -> bool {
     value.chars().all(is_part) && (changes >= MIN_CHANGES || is_base64(value))
 }
 
-/// Returns true for a name of what logs somebody in.
-fn names_secret(name: &str) -> bool {
+/// Certainty, by its name, that a value logs somebody in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Secrecy {
+    Sure,
+    /// Unless it is a plain word.
+    Likely,
+}
+
+/// Returns how sure it is by its name that a value logs somebody in, if its name says so.
+fn secrecy(name: &str) -> Option<Secrecy> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {
@@ -414,9 +423,15 @@ fn names_secret(name: &str) -> bool {
             word.extend(c.to_lowercase());
         }
     }
-    let joined = words.concat();
-    SECRET_NAMES.iter().any(|secret| joined.contains(secret))
-        || words.iter().any(|word| SECRET_WORDS_OF_NAMES.contains(&word.as_str()))
+    let is_in = |text: &str| SECRET_NAMES.iter().any(|secret| text.contains(secret));
+    let pairs = || words.windows(2).map(<[String]>::concat);
+    if words.iter().any(|word| is_in(word)) || pairs().any(|pair| SECRET_NAMES.contains(&pair.as_str())) {
+        return Some(Secrecy::Sure);
+    }
+    if words.iter().any(|word| SECRET_WORDS_OF_NAMES.contains(&word.as_str())) {
+        return Some(Secrecy::Sure);
+    }
+    words.last().is_some_and(|word| LIKELY_NAMES.contains(&word.as_str())).then_some(Secrecy::Likely)
 }
 
 /// Returns a text without percent-encoding, or `None` if it has none or is no text then.
@@ -534,6 +549,8 @@ mod tests {
             (r#"{"theme":"dark-and-blue","language":"en-US","name":"Ada Lovelace","user":"ada-1815-12"}"#, &[]),
             (r#"{"mail":"ada@a.example","at":"2024-05-01T10:00:00Z","shipping":"standard","author":"Somebody"}"#, &[]),
             (r#"{"site":"https://a.example/Path/to/page-17","pin":"abcd","n":12345678,"picture":"img_0001.jpg"}"#, &[]),
+            (r#"{"cookieConsent":"accepted","key":"dashboard","access":"readwrite","compassWidth":"fullwidth"}"#, &[]),
+            (r#"{"agent":"Chrome/120.0.6099.109","file":"images/Header2024.png"}"#, &[]),
             ("theme=dark-and-blue&name=Lovelace", &[]),
             ("no pair & sid=abcdefgh", &[]),
         ] {

@@ -916,14 +916,23 @@ impl Paint {
     }
 }
 
+/// Maximum length of a `filter` or a `mask-image` that is read, in bytes: each node may have a long one.
+const MAX_EFFECT: usize = 500;
+
 /// Returns the part of the light that a computed `filter` leaves.
 fn filtered(filter: &str) -> f64 {
+    if filter.len() > MAX_EFFECT {
+        return 1.0;
+    }
     let parts = filter.split("opacity(").skip(1).filter_map(|part| part.split(')').next()?.parse::<f64>().ok());
     parts.map(|part| part.clamp(0.0, 1.0)).product()
 }
 
 /// Returns true if a computed `mask-image` leaves nothing of an element: it has no other colors than transparent ones.
 fn is_masked(image: &str) -> bool {
+    if image.len() > MAX_EFFECT || !image.contains("-gradient(") {
+        return false;
+    }
     let mut parts = image.split('(');
     let Some(mut before) = parts.next() else { return false };
     let mut has_color = false;

@@ -9,6 +9,9 @@ use super::describe::MAX_BESIDE;
 use super::fields::States;
 use super::nodes::{ClassWords, Nodes, is_chosen};
 
+/// Number of words of a class that are compared with those of another one.
+const MAX_WORDS: usize = 30;
+
 /// Number of nodes of a grid that are searched for cells like a chosen one: a month has up to 42 days.
 const MAX_GRID: usize = 600;
 
@@ -64,8 +67,8 @@ impl Nodes<'_> {
         let class = |node| self.document.attribute(node, "class").unwrap_or_default();
         let own = without_chosen(class(cell));
         let is_alike = |other| {
-            let has = |word: &str| class(other).split_ascii_whitespace().any(|own| own == word);
-            own.is_empty() || own.split(' ').any(has)
+            let has = |word: &str| words(class(other)).any(|own| own == word);
+            own.is_empty() || words(&own).any(has)
         };
         let Some(parent) = cell.parent else { return false };
         let row = self.node(parent).filter(|row| row.tag == "tr" || self.role(row) == "row");
@@ -81,7 +84,7 @@ impl Nodes<'_> {
             let Some(around) = other.parent.filter(|at| is_row(*at)) else { continue };
             let is_chosen = self.class_words(other).is_chosen;
             *rows.entry(around).or_default() += usize::from(is_chosen);
-            has_other |= !is_chosen && is_alike(other);
+            has_other = has_other || !is_chosen && is_alike(other);
         }
         has_other && (rows.len() < 2 || rows.values().any(|count| *count != 1))
     }
@@ -105,7 +108,7 @@ impl Nodes<'_> {
     /// it must be seen, it has a class of the chosen one, which may be a text among links.
     pub(super) fn is_one_of_several(&self, chosen: &CapturedNode, is_seen: bool) -> bool {
         let has_class = |other: &CapturedNode| {
-            let words = |node| self.document.attribute(node, "class").unwrap_or_default().split_ascii_whitespace();
+            let words = |node| words(self.document.attribute(node, "class").unwrap_or_default());
             matches!(chosen.tag.as_str(), "li" | "tr") || words(chosen).any(|word| words(other).any(|own| own == word))
         };
         let is_other = |(at, other): (usize, &CapturedNode)| {
@@ -146,6 +149,11 @@ impl Nodes<'_> {
     }
 }
 
+/// Returns the words of a class, as far as they are compared.
+fn words(class: &str) -> impl Iterator<Item = &str> {
+    class.split_ascii_whitespace().take(MAX_WORDS)
+}
+
 /// Returns the words of a class without those that say that its element is chosen.
 fn without_chosen(class: &str) -> String {
     class.split_ascii_whitespace().filter(|word| !is_chosen(word)).collect::<Vec<_>>().join(" ")
@@ -163,6 +171,9 @@ mod tests {
             assert!(ClassWords::of(class).is_chosen, "{class}");
         }
         // The current day is today, and a date may be the begin of anything.
+        for class in ["day not-selected", "un-selected", "non-active", "in-active", "de-selected"] {
+            assert!(!ClassWords::of(class).is_chosen, "{class}");
+        }
         for class in ["day inactive", "event-start-date", "start-date", "cell -day- -current-", "preselected", "-"] {
             assert!(!ClassWords::of(class).is_chosen, "{class}");
         }

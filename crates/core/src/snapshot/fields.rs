@@ -260,11 +260,17 @@ impl Nodes<'_> {
     /// Returns true if a box says of itself that it is empty, and shows words in place of what it holds: by an attribute that it has as long
     /// as it is empty, or by a class.
     fn says_empty(&self, node: &CapturedNode) -> bool {
+        let class = self.document.attribute(node, "class").unwrap_or_default();
         let is_word = |word: &str| {
-            word.strip_suffix(PLACEHOLDER).is_some_and(|begin| begin.is_empty() || begin.ends_with(['-', '_']))
+            let begin = word.strip_suffix(PLACEHOLDER);
+            begin.is_some_and(|begin| {
+                let last = begin.trim_end_matches(['-', '_']).rsplit(['-', '_']).next().unwrap_or_default();
+                begin.is_empty()
+                    || begin.ends_with(['-', '_']) && !matches!(last, "has" | "hide" | "no" | "with" | "without")
+            })
         };
         self.document.attribute(node, "data-placeholder").is_some_and(str::is_empty)
-            || self.names(node).any(|name| is_word(&name))
+            || class.split_ascii_whitespace().any(is_word)
     }
 
     /// Returns the words that the author of the page calls an element by, without those that say how it looks in a state.
@@ -450,8 +456,17 @@ impl Nodes<'_> {
         (!words.is_empty()).then(|| (PLACEHOLDER, cut_words(&words, MAX_VALUE).into()))
     }
 
-    /// Returns the text that a person sees in an editor.
+    /// Returns the text that a person sees in an editor, without the words that it shows while it is empty.
     pub(super) fn edited_text(&self, editor: usize) -> String {
+        let text = self.edited_text_with(editor, false);
+        // Beside a text, what looks like such words is a part of it, such as the name of a field to fill in.
+        if text.is_empty() || self.words_of_empty_editor(editor).is_none() {
+            return text;
+        }
+        self.edited_text_with(editor, true)
+    }
+
+    fn edited_text_with(&self, editor: usize, has_placeholders: bool) -> String {
         let mut lines = Lines::default();
         let mut skipped_end = 0;
         // Elements that are open, and whether each ends the line.
@@ -472,7 +487,9 @@ impl Nodes<'_> {
             }
             open.push((position, is_block));
             // What a secret field in it holds is none of its text, nor are the words that it shows while it is empty.
-            if position >= skipped_end && (self.is_secret_editor(position, node) || self.is_shown_while_empty(node)) {
+            if position >= skipped_end
+                && (self.is_secret_editor(position, node) || !has_placeholders && self.is_shown_while_empty(node))
+            {
                 skipped_end = position + 1 + self.below(position).count();
             }
             if position < skipped_end {

@@ -2,6 +2,7 @@
 //! pages leave room by margins and by boxes in a line.
 
 use super::capture::TextBox;
+use crate::output::mask;
 
 /// Part of its height that a text shares with another one in the same line.
 const SHARED: f64 = 0.3;
@@ -11,6 +12,9 @@ const WORDS: f64 = 0.125;
 
 /// The same between single letters, which pages set apart by less than a blank.
 const LETTERS: f64 = 0.2;
+
+/// The same between single digits, each in a box of its own, as in a counter.
+const DIGITS: f64 = 0.6;
 
 /// The same where no blank is expected, as before a comma.
 const MARKS: f64 = 0.5;
@@ -29,6 +33,7 @@ pub(super) struct TextPlace {
     /// Position of the element around it that is a box in a line, as an `inline-block` is.
     inline_box: Option<usize>,
     is_letter: bool,
+    is_digit: bool,
     /// True if its lines go from above to below.
     is_turned: bool,
 }
@@ -61,9 +66,11 @@ impl TextPlace {
     /// Creates the place of a text, by the boxes of its first and last line.
     pub(super) fn new(text: &str, first: TextBox, last: TextBox, inline_box: Option<usize>) -> Self {
         let mut characters = text.trim().chars();
-        let is_letter = characters.next().is_some_and(char::is_alphabetic) && characters.next().is_none();
+        let single = characters.next().filter(|_| characters.next().is_none());
+        let (is_letter, is_digit) =
+            (single.is_some_and(char::is_alphabetic), single.is_some_and(|single| single.is_ascii_digit()));
         let is_turned = first.height > first.width * 2.0 && text.trim().chars().nth(MIN_TURNED - 1).is_some();
-        Self { first, last, inline_box, is_letter, is_turned }
+        Self { first, last, inline_box, is_letter, is_digit, is_turned }
     }
 
     /// Returns the place of the text with one that continues it.
@@ -80,9 +87,11 @@ impl TextPlace {
         if lower <= 0.0 {
             return false;
         }
-        let is_mark = is_opening(before) || is_closing(after);
+        let is_in_number = matches!(before, '.' | ',') && after.is_ascii_digit();
+        let is_mark = is_opening(before) || is_closing(after) || is_in_number || !is_of_word(before, after);
         let are_letters = self.is_letter && next.is_letter;
         let part = match (is_mark, are_letters) {
+            _ if self.is_digit && next.is_digit => DIGITS,
             (true, _) => MARKS,
             (_, true) => LETTERS,
             _ => WORDS,
@@ -98,6 +107,12 @@ impl TextPlace {
         let is_far = other.y - own.bottom() > line * FAR;
         !are_letters && !is_moved && (is_far || !is_mark && self.inline_box != next.inline_box)
     }
+}
+
+/// Returns false if texts with these characters beside each other are in a script that writes no blanks between words.
+fn is_of_word(before: char, after: char) -> bool {
+    let has_no_blanks = |character: char| character.is_alphabetic() && !mask::is_of_word(character);
+    !(has_no_blanks(before) && has_no_blanks(after))
 }
 
 /// Returns true for a character behind which no blank is expected.
@@ -141,6 +156,9 @@ mod tests {
     fn letters_and_marks_need_a_larger_gap() {
         assert!(!has_gap(("H", [0.0, 0.0, 10.0], 1), ("e", [13.5, 0.0, 10.0], 2)));
         assert!(has_gap(("M", [0.0, 0.0, 10.0], 1), ("T", [30.0, 0.0, 10.0], 2)), "days of a week");
+        assert!(!has_gap(("1", [0.0, 0.0, 8.0], 1), ("2", [16.0, 0.0, 8.0], 2)), "a counter");
+        assert!(has_gap(("1", [0.0, 0.0, 8.0], 1), ("2", [30.0, 0.0, 8.0], 2)), "cells");
+        assert!(!has_gap(("3.", [0.0, 0.0, 16.0], 1), ("5", [22.0, 0.0, 8.0], 2)), "a number");
         assert!(has_gap(("Mo", [0.0, 0.0, 20.0], 1), ("Tu", [23.5, 0.0, 20.0], 2)), "control");
         assert!(!has_gap(("code", [0.0, 0.0, 40.0], 0), (", then", [45.0, 0.0, 40.0], 0)));
         assert!(!has_gap(("see (", [0.0, 0.0, 40.0], 0), ("code", [45.0, 0.0, 40.0], 0)));
@@ -151,6 +169,7 @@ mod tests {
     fn word_that_goes_on_in_the_next_line_is_one() {
         assert!(!has_gap(("foo", [60.0, 0.0, 40.0], 0), ("bar", [0.0, 20.0, 40.0], 0)), "broken");
         assert!(has_gap(("foo", [60.0, 0.0, 40.0], 1), ("bar", [0.0, 20.0, 40.0], 2)), "boxes in a line");
+        assert!(!has_gap(("\u{4eca}\u{65e5}", [60.0, 0.0, 40.0], 1), ("\u{5929}", [0.0, 20.0, 40.0], 2)), "no blanks");
         assert!(has_gap(("foo", [60.0, 0.0, 40.0], 0), ("bar", [0.0, 80.0, 40.0], 0)), "far below");
         assert!(!has_gap(("Hel", [0.0, 0.0, 30.0], 1), ("lo", [30.0, 20.0, 20.0], 2)), "moved by an animation");
         assert!(!has_gap(("l", [90.0, 0.0, 10.0], 1), ("o", [0.0, 20.0, 10.0], 2)), "letters of a broken word");

@@ -123,7 +123,11 @@ impl ClassWords {
 pub(super) fn is_chosen(word: &str) -> bool {
     // Some libraries put a sign on both sides of a word, and call the day of today the current one so.
     let inner = word.trim_end_matches(['-', '_']);
-    let is_of = |chosen: &str| inner.strip_suffix(chosen).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'));
+    let is_negated = |rest: &str| matches!(rest.rsplit('-').next(), Some("de" | "in" | "no" | "non" | "not" | "un"));
+    let is_of = |chosen: &str| {
+        let rest = inner.strip_suffix(chosen);
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_suffix('-').is_some_and(|rest| !is_negated(rest)))
+    };
     let is_end = |chosen: &str| inner.strip_suffix(chosen).is_some_and(|rest| rest.ends_with("is-"));
     let is_one = CHOSEN.iter().any(|chosen| is_of(chosen) && (inner == word || *chosen != "current"));
     is_one || RANGE_ENDS.iter().any(|chosen| is_end(chosen))
@@ -703,7 +707,13 @@ impl<'a> Nodes<'a> {
             })?;
             self.facts(*label).is_visible.then_some((found, *label))
         };
-        self.stand_ins = self.labels.iter().filter_map(stand_in).collect();
+        let mut labels: Vec<_> = self.labels.iter().collect();
+        labels.sort_unstable();
+        let mut stand_ins = HashMap::new();
+        for (at, label) in labels.into_iter().filter_map(stand_in) {
+            stand_ins.entry(at).or_insert(label);
+        }
+        self.stand_ins = stand_ins;
     }
 
     fn add_controls(&mut self) {

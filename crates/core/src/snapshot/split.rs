@@ -17,31 +17,44 @@ struct BlockText {
     block: usize,
     text: String,
     nodes: Vec<usize>,
+    /// Its whole text, and where each node of it begins there.
+    whole: String,
+    begins: Vec<(usize, usize)>,
 }
 
 impl Part {
     /// Masks the parts of these secrets that blocks of text show, and the names that elements have by them.
     pub fn mask_split(&mut self, secrets: &Literals) {
-        if !secrets.has_split() {
+        if secrets.is_empty() {
             return;
         }
         for document in &mut self.documents {
-            let (texts, blocks): (Vec<_>, Vec<_>) =
-                texts(document).into_iter().map(|block| (block.text, block.nodes)).unzip();
+            let found = texts(document);
+            for nodes in found.iter().flat_map(|block| block.glued(secrets)) {
+                mask(document, nodes);
+            }
+            if !secrets.has_split() {
+                continue;
+            }
+            let (texts, blocks): (Vec<_>, Vec<_>) = found.into_iter().map(|block| (block.text, block.nodes)).unzip();
             let are_secret = secrets.split_in(&texts);
             for ((text, nodes), _) in texts.iter().zip(blocks).zip(are_secret).filter(|(_, is_secret)| *is_secret) {
                 for id in nodes.iter().flat_map(|node| ids_around(&document.nodes, *node)) {
                     self.accessibility.rename(id, text, MASK);
                 }
-                let mut mask = Some(MASK);
-                for node in nodes {
-                    let Some(node) = document.nodes.get_mut(node) else { continue };
-                    // One mask for the whole block: it does not tell the length.
-                    mask.take().unwrap_or_default().clone_into(&mut node.text);
-                    node.content_text.clone_from(&node.text);
-                }
+                mask(document, nodes);
             }
         }
+    }
+}
+
+/// Puts one mask in place of the texts of nodes: it does not tell their length.
+fn mask(document: &mut Document, nodes: Vec<usize>) {
+    let mut mask = Some(MASK);
+    for node in nodes {
+        let Some(node) = document.nodes.get_mut(node) else { continue };
+        mask.take().unwrap_or_default().clone_into(&mut node.text);
+        node.content_text.clone_from(&node.text);
     }
 }
 
@@ -74,6 +87,22 @@ impl BlockText {
             self.text.push_str(&node.text);
             self.nodes.push(position);
         }
+        self.begins.push((self.whole.len(), position));
+        self.whole.push_str(&node.text);
+    }
+
+    /// Returns the nodes that show one of these secrets together: a view may set them apart, by a blank or as a mark.
+    fn glued(&self, secrets: &Literals) -> Vec<Vec<usize>> {
+        if self.begins.len() < 2 {
+            return Vec::new();
+        }
+        let spans = secrets.spans(&self.whole).unwrap_or_else(|| vec![(0, self.whole.len())]);
+        let nodes = |(first, last): (usize, usize)| {
+            let begin = self.begins.partition_point(|(begin, _)| *begin <= first).saturating_sub(1);
+            let end = self.begins.partition_point(|(begin, _)| *begin < last);
+            self.begins.get(begin..end).unwrap_or_default().iter().map(|(_, node)| *node).collect::<Vec<_>>()
+        };
+        spans.into_iter().map(nodes).filter(|nodes| nodes.len() > 1).collect()
     }
 }
 
@@ -175,5 +204,15 @@ mod tests {
                 "{blocks:?}"
             );
         }
+    }
+
+    // Requirement 6.3.
+    #[test]
+    fn secret_in_several_nodes_is_masked_as_a_whole() {
+        let mut part = page(&["hunter2|xyzzy", "hunter2 xyzzy"]);
+        part.mask_split(&Literals::new(["hunter2xyzzy".to_owned()]));
+        let seen = shown(part, Options::default(), None);
+        assert!(seen.contains("***"), "{seen}");
+        assert_eq!(seen.matches("hunter2").count(), 1, "control: other words stay: {seen}");
     }
 }

@@ -468,3 +468,40 @@ fn tab_that_waits_for_its_server_is_named_and_listed() {
     assert!(call(&["tab", "1"]).contains(&other));
     assert!(call(&["snapshot"]).contains("This is /held"));
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn words_of_what_is_empty_are_no_value() {
+    Page::each_at("gate/empty", |page| {
+        let seen = page.call(&["snapshot"]).ok().page();
+        let line = |name: &str| seen.lines().find(|line| line.contains(&format!("\"{name}\" ["))).unwrap_or_default();
+        for (name, words) in [
+            ("Story", "Once upon a time"),
+            ("Cell", "import tides"),
+            ("Country", "Pick country"),
+            ("Size", "Pick a size"),
+        ] {
+            let line = line(name);
+            assert!(
+                line.contains(&format!("[placeholder=\"{words}\"]")) && !line.contains("[value="),
+                "{name}: {seen}"
+            );
+        }
+        assert!(line("Fit").contains("[value=\"Loose\"]"), "control: {seen}");
+        let value = |selector: &str| page.ok(&["get", "value", selector])["value"].clone();
+        assert_eq!((value("#slate"), value("#cell"), value("#written")), ("".into(), "".into(), "high water".into()));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn text_goes_behind_that_of_an_editor_with_the_focus() {
+    Page::each_at("gate/empty", |page| {
+        page.ok(&["type", "#letter", " dear Bob"]);
+        assert_eq!(page.ok(&["get", "text", "#letter"])["text"], "Dear Ann, dear Bob");
+        // Control: where somebody has put the cursor, the text goes there.
+        page.ok(&["press", "Control+Home"]);
+        page.ok(&["type", "#letter", "My "]);
+        assert_eq!(page.ok(&["get", "text", "#letter"])["text"], "My Dear Ann, dear Bob");
+    });
+}

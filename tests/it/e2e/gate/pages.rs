@@ -106,6 +106,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "permissions" => html(include_str!("../../../e2e/pages/gate/permissions.html")),
         "tabs" => html(include_str!("../../../e2e/pages/gate/tabs.html")),
         "noise" => html(include_str!("../../../e2e/pages/gate/noise.html")),
+        "empty" => html(include_str!("../../../e2e/pages/gate/empty.html")),
         "ends" => html(include_str!("../../../e2e/pages/gate/ends.html")),
         "held" => html(include_str!("../../../e2e/pages/gate/held.html")),
         "size" => html(include_str!("../../../e2e/pages/gate/size.html")),

@@ -123,7 +123,9 @@ impl GateSession {
     /// Waits until tabs that pages have opened are set up.
     pub async fn wait_until_opened(&self) {
         let Some((_, pages)) = self.all_pages() else { return };
-        let opened = pages.iter().filter(|page| !page.is_ready() || page.is_about_to_show()).map(|page| async {
+        // Of a server that takes long, one call waits.
+        let is_coming = |page: &&Arc<Page>| (!page.is_ready() || page.is_about_to_show()) && !page.is_awaited_longer();
+        let opened = pages.iter().filter(is_coming).map(|page| async {
             tokio::select! {
                 () = is_shown(page) => {}
                 () = page.gone.cancelled() => {}

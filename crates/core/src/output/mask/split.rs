@@ -311,7 +311,7 @@ fn is_ignored(character: char) -> bool {
 }
 
 /// Returns true for a letter or digit of a script that writes blanks between words.
-pub(super) fn is_of_word(character: char) -> bool {
+pub(crate) fn is_of_word(character: char) -> bool {
     let has_no_blanks =
         matches!(character, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..);
     character.is_alphanumeric() && !has_no_blanks

@@ -122,11 +122,7 @@ fn cidr_errors_name_the_fix() {
         assert!(parse_cidr(text).is_err(), "{text}");
     }
     assert!(parse_cidr("010.0.0.0/8").expect_err("octal").to_string().contains("leading zero"));
-    for (text, wanted) in [("::ffff:10.0.0.0/104", "10.0.0.0/8"), ("::ffff:10.1.2.3", "10.1.2.3/32")] {
-        let error = parse_cidr(text).expect_err("mapped").to_string();
-        assert!(error.ends_with(&format!("write `{wanted}`")), "{error}");
-    }
-    for text in ["0.0.0.0/0", "::/0", "fd00:0010::/32", "2002::/16"] {
+    for text in ["0.0.0.0/0", "::/0", "fd00:0010::/32", "2002::/16", "::ffff:127.0.0.0/104"] {
         assert!(parse_cidr(text).is_ok(), "control: {text}");
     }
 }
