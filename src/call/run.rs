@@ -71,8 +71,7 @@ pub(super) async fn run(
         Err(_) if call.command.is_close() => {
             Prepared { timeout, unreachable: None, instance: call.browser_instance.clone() }
         }
-        // Boxed: few calls end here.
-        Err(decision) => return Err(Box::pin(refuse_unprepared(context, call, lease, decision)).await),
+        Err(decision) => return Err(refuse_unprepared(context, call, lease, decision).await),
         Ok(prepared) => prepared,
     };
     run.active = active;

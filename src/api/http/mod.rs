@@ -121,6 +121,11 @@ pub(crate) type AnswerWhileStopping = Arc<dyn Fn(&Uri) -> Response + Send + Sync
 /// Text of the response to a request while a server stops.
 pub(crate) const STOPPING: &str = "the server stops; try again";
 
+/// Returns that text as a response.
+pub(crate) fn text_while_stopping() -> Response {
+    format!("{STOPPING}\n").into_response()
+}
+
 /// End of a server.
 pub(crate) struct Shutdown {
     /// Canceled when it begins.
@@ -134,7 +139,7 @@ pub(crate) struct Shutdown {
 impl Shutdown {
     /// Creates the end of a server whose responses to errors are text.
     pub(crate) fn new(stop: CancellationToken, grace: Duration) -> Self {
-        Self { stop, grace, answer: Arc::new(|_| format!("{STOPPING}\n").into_response()) }
+        Self { stop, grace, answer: Arc::new(|_| text_while_stopping()) }
     }
 
     /// Sets the response to new requests.

@@ -19,16 +19,20 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use rmcp::ServerHandler;
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::json;
+use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::{Authenticator, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::{self, Connections, MAX_BODY, RunningRequests, STOPPING, Shutdown, until_sent};
+use crate::api::http::{
+    self, Connections, MAX_BODY, RunningRequests, STOPPING, Shutdown, text_while_stopping, until_sent,
+};
+use crate::api::mcp::messages;
 use crate::api::mcp::running::{JsonOnly, Stopping};
 use crate::api::mcp::server::McpServer;
 use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
@@ -45,7 +49,7 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
 const EVENTS: &str = "text/event-stream";
 
 /// JSON-RPC error code for errors that a server defines.
-const SERVER_ERROR: i32 = -32000;
+const SERVER_ERROR: ErrorCode = ErrorCode(-32000);
 
 /// Media ranges that include JSON, the most specific first.
 const RANGES: [&str; 3] = ["application/json", "application/*", "*/*"];
@@ -106,9 +110,9 @@ pub(crate) async fn serve(
 /// Returns the response to a request while the server stops: an error of JSON-RPC for a message, else text.
 pub(crate) fn answer_while_stopping(address: &Uri) -> Response {
     if address.path() != "/mcp" {
-        return format!("{STOPPING}\n").into_response();
+        return text_while_stopping();
     }
-    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": SERVER_ERROR, "message": STOPPING}});
+    let error = messages::error(&Value::Null, SERVER_ERROR, STOPPING);
     ([(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
 }
 
@@ -181,7 +185,7 @@ async fn complete_accept(mut request: Request, next: Next) -> Response {
 /// Returns the response to a GET for JSON, such as that of a person's browser.
 fn only_post() -> Response {
     let message = "this is an MCP server; send JSON-RPC messages with POST";
-    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": SERVER_ERROR, "message": message}});
+    let error = messages::error(&Value::Null, SERVER_ERROR, message);
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::ALLOW, "POST")];
     (StatusCode::METHOD_NOT_ALLOWED, headers, error.to_string()).into_response()
 }

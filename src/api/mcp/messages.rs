@@ -30,8 +30,13 @@ impl InvalidMessage {
 
     /// Returns the error as a message of JSON-RPC.
     pub(super) fn to_json(&self) -> Value {
-        json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code.0, "message": self.reason}})
+        error(&self.id, self.code, self.reason)
     }
+}
+
+/// Returns an error of JSON-RPC for the request with an id, or for none.
+pub(super) fn error(id: &Value, code: ErrorCode, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": message}})
 }
 
 /// Returns the message that bytes are.

@@ -22,8 +22,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use rmcp::model::{CancelledNotificationParam, ErrorCode, RequestId};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio_util::sync::CancellationToken;
 
@@ -276,8 +276,7 @@ fn is_without_sessions(headers: &HeaderMap) -> bool {
 /// Returns the response to an id that is not known: the client initializes again.
 fn unknown_session() -> Response {
     let message = "this server knows no such session of the protocol: send `initialize` without `Mcp-Session-Id`";
-    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": UNKNOWN_SESSION.0, "message": message}});
-    error_response(StatusCode::NOT_FOUND, &error)
+    error_response(StatusCode::NOT_FOUND, &messages::error(&Value::Null, UNKNOWN_SESSION, message))
 }
 
 /// Returns a response with an error of JSON-RPC.

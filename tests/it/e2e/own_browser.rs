@@ -84,7 +84,7 @@ fn redirect_to_another_program_ends_no_browser() {
         let mut shown = server.call("s", &["click", selector]).ok().stderr;
         wait_for(selector, || {
             if !shown.contains("was not followed") {
-                shown.push_str(&server.call("s", &["wait", "100"]).ok().stderr);
+                shown.push_str(&server.call("s", &["get", "url"]).ok().stderr);
             }
             shown.contains("was not followed").then_some(())
         });

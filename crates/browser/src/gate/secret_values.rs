@@ -1,6 +1,6 @@
 //! Secret values that a session keeps.
 //!
-//! What the agent typed itself is kept apart: it is secret as the value of its field only. So is a short rest that the agent has left of a
+//! Text that the agent typed itself is kept apart: it is secret as the value of its field only. So is a short rest that the agent has left of a
 //! secret in its field: a mask elsewhere would confirm a guess of that part. A long rest is a secret elsewhere too, because pages show what
 //! their fields hold, until the agent has sent it: its own guess is masked nowhere.
 //!
@@ -353,17 +353,21 @@ impl LongRemainders {
         }
         self.typed.push_str(&command.sent_text().unwrap_or_default());
         if !self.masked.is_empty() {
-            let typed = (typed.saturating_sub(MAX_GUESS)..).find_map(|start| self.typed.get(start..));
-            let guessed = guessed(&self.masked, self.lines.get(lines..).unwrap_or_default(), typed.unwrap_or_default());
+            let lines = self.lines.get(lines..).unwrap_or_default();
+            let guessed = guessed(&self.masked, lines, with_guess(&self.typed, typed));
             self.masked.retain(|rest| !guessed.contains(rest));
         }
         if self.lines.len() + self.typed.len() > MAX_SENT {
             self.is_full = true;
             self.lines.clear();
-            let last = (self.typed.len().saturating_sub(MAX_GUESS)..).find_map(|start| self.typed.get(start..));
-            self.typed = last.unwrap_or_default().to_owned();
+            self.typed = with_guess(&self.typed, self.typed.len()).to_owned();
         }
     }
+}
+
+/// Returns the end of what was typed, from a place on and as much before it as a guess may begin with.
+fn with_guess(typed: &str, from: usize) -> &str {
+    typed.get(typed.ceil_char_boundary(from.saturating_sub(MAX_GUESS))..).unwrap_or_default()
 }
 
 /// Returns which of some texts are in what the agent has sent, in any encoding.

@@ -29,6 +29,7 @@ use serde_json::Value;
 
 use rules::{Quotes, apply_rules};
 
+pub(crate) use literals::joined;
 pub use literals::{Literals, Pieces, SentPieces};
 pub use rules::MASK;
 pub(crate) use split::is_of_word;

@@ -13,6 +13,7 @@ use super::item::{
     CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, MORE, NodeKey, collapse, cut_words, end_texts, is_blank, is_limit,
     limited, merge_texts, neighbors,
 };
+use super::marks::STRUCK;
 use super::nodes::{BOXES, MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
 use crate::output::mask;
 use crate::pdf::Pdf;
@@ -468,7 +469,7 @@ impl Nodes<'_> {
     fn mark(&self, position: usize, node: &CapturedNode, role: &str, children: &[Item]) -> Option<&'static str> {
         let is_edited = self.facts(position).is_in_editable;
         let by_tag = match node.tag.as_str() {
-            "del" | "s" | "strike" => "deletion",
+            tag if STRUCK.contains(&tag) => "deletion",
             "ins" => "insertion",
             "sub" => "subscript",
             "sup" => "superscript",

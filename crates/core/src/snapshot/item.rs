@@ -193,8 +193,7 @@ impl Item {
     /// Returns true if a name has its text. Chromium puts no blank into a name where a person sees a gap.
     pub(super) fn is_in_name(&self, name: &str) -> bool {
         let text = collapse(&self.name);
-        let squeezed = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-        name.contains(&text) || self.has_gaps && squeezed(name).contains(&squeezed(&text))
+        name.contains(&text) || self.has_gaps && without_blanks(name).contains(&without_blanks(&text))
     }
 
     /// Returns the role and the name, which several items may share.
@@ -295,8 +294,11 @@ pub(super) fn end_texts(items: &mut [Item]) {
 fn is_repeated(items: &[Item], name: &str) -> bool {
     let mut shown = String::new();
     add_names(items, &mut shown);
-    let characters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-    !items.is_empty() && name.len() <= MAX_COMPARED && characters(&shown) == characters(name)
+    !items.is_empty() && name.len() <= MAX_COMPARED && without_blanks(&shown) == without_blanks(name)
+}
+
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// Adds the names of items and of those below them, up to the length that is compared.

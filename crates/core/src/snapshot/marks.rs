@@ -10,7 +10,7 @@ use super::item::{CELLS, Item, NodeKey, collapse, cut, is_blank};
 use super::nodes::Nodes;
 
 /// Elements whose text is struck without a style.
-const STRUCK: &[&str] = &["del", "s", "strike"];
+pub(super) const STRUCK: &[&str] = &["del", "s", "strike"];
 
 /// Roles of items that have the states of the only text in them.
 const ENTRIES: &[&str] = &["listitem", "row"];

@@ -53,8 +53,8 @@ const TOLERANCE: f64 = 4.0;
 /// Number of nodes of what fades in that are searched.
 const MAX_PARTS: usize = 30;
 
-/// Number of elements beside a hidden list that are searched for what stands for it.
-const MAX_BESIDE: usize = 100;
+/// Number of elements around a hidden list that are searched for what stands for it.
+const MAX_STAND_INS: usize = 100;
 
 /// Types of `<input>` with which a person chooses something.
 pub(super) const CHOICES: &[&str] = &["checkbox", "file", "radio"];
@@ -696,7 +696,8 @@ impl<'a> Nodes<'a> {
                     && at != label
                     && (at == control || self.facts(*at).is_visible)
             };
-            let beside: Vec<_> = self.below(list.parent?).take(MAX_BESIDE).filter(beside).map(|(at, _)| at).collect();
+            let beside: Vec<_> =
+                self.below(list.parent?).take(MAX_STAND_INS).filter(beside).map(|(at, _)| at).collect();
             let place = beside.iter().position(|at| at == control)?;
             let places = [place.checked_add(1), place.checked_sub(1)].into_iter().flatten();
             let found = places.filter_map(|place| beside.get(place)).find_map(|at| {

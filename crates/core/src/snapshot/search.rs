@@ -417,19 +417,6 @@ fn nth(found: &[usize], number: i32) -> Vec<usize> {
     position.and_then(|position| found.get(position).copied()).into_iter().collect()
 }
 
-/// Returns ranges in order, those that overlap as one.
-fn joined(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    ranges.sort_unstable();
-    let mut joined: Vec<(usize, usize)> = Vec::with_capacity(ranges.len());
-    for (start, end) in ranges {
-        match joined.last_mut().filter(|(_, last)| start < *last) {
-            Some((_, last)) => *last = end.max(*last),
-            None => joined.push((start, end)),
-        }
-    }
-    joined
-}
-
 /// Elements whose text nobody reads as one of the page: it is not shown, is what a field holds, or tells how a text is read.
 const WITHOUT_TEXT: &[&str] = &[
     "audio", "embed", "head", "iframe", "input", "meter", "noscript", "object", "progress", "rp", "rt", "script",
@@ -664,7 +651,7 @@ impl PageText {
             let start = |at: usize| at + before.partition_point(|gap| *gap <= at);
             let end = |at: usize| at + before.partition_point(|gap| *gap < at);
             self.hidden.extend(spans(&glued).into_iter().map(|(first, last)| (start(first), end(last))));
-            self.hidden = joined(std::mem::take(&mut self.hidden));
+            self.hidden = mask::joined(std::mem::take(&mut self.hidden));
         }
     }
 
@@ -866,7 +853,7 @@ mod tests {
             assert!(found(&text, part).is_empty(), "{part}");
         }
         assert_eq!(found(&text, "end"), HashSet::from([4]));
-        assert_eq!(joined(vec![(4, 6), (0, 2), (1, 3), (5, 6)]), [(0, 3), (4, 6)]);
+        assert_eq!(mask::joined(vec![(4, 6), (0, 2), (1, 3), (5, 6)]), [(0, 3), (4, 6)]);
     }
 
     #[test]

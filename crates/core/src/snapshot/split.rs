@@ -16,9 +16,7 @@ const MAX_AROUND: usize = 6;
 struct BlockText {
     block: usize,
     text: String,
-    nodes: Vec<usize>,
-    /// Its whole text, and where each node of it begins there.
-    whole: String,
+    /// Beginning of each node in the text, with its position.
     begins: Vec<(usize, usize)>,
 }
 
@@ -36,7 +34,7 @@ impl Part {
             if !secrets.has_split() {
                 continue;
             }
-            let (texts, blocks): (Vec<_>, Vec<_>) = found.into_iter().map(|block| (block.text, block.nodes)).unzip();
+            let (texts, blocks): (Vec<_>, Vec<_>) = found.into_iter().map(BlockText::short).unzip();
             let are_secret = secrets.split_in(&texts);
             for ((text, nodes), _) in texts.iter().zip(blocks).zip(are_secret).filter(|(_, is_secret)| *is_secret) {
                 for id in nodes.iter().flat_map(|node| ids_around(&document.nodes, *node)) {
@@ -81,14 +79,19 @@ fn texts(document: &Document) -> Vec<BlockText> {
 }
 
 impl BlockText {
-    /// Adds the text of a node. The rest of a long text makes it no part of a secret.
+    /// Adds the text of a node.
     fn add(&mut self, position: usize, node: &CapturedNode) {
-        if self.text.len() <= MAX_LENGTH {
-            self.text.push_str(&node.text);
-            self.nodes.push(position);
+        self.begins.push((self.text.len(), position));
+        self.text.push_str(&node.text);
+    }
+
+    /// Returns the text and its nodes, without the rest of a long one: its begin makes it no part of a secret.
+    fn short(mut self) -> (String, Vec<usize>) {
+        let count = self.begins.partition_point(|(begin, _)| *begin <= MAX_LENGTH);
+        if let Some((end, _)) = self.begins.get(count) {
+            self.text.truncate(*end);
         }
-        self.begins.push((self.whole.len(), position));
-        self.whole.push_str(&node.text);
+        (self.text, self.begins.into_iter().take(count).map(|(_, node)| node).collect())
     }
 
     /// Returns the nodes that show one of these secrets together: a view may set them apart, by a blank or as a mark.
@@ -96,7 +99,7 @@ impl BlockText {
         if self.begins.len() < 2 {
             return Vec::new();
         }
-        let spans = secrets.spans(&self.whole).unwrap_or_else(|| vec![(0, self.whole.len())]);
+        let spans = secrets.spans(&self.text).unwrap_or_else(|| vec![(0, self.text.len())]);
         let nodes = |(first, last): (usize, usize)| {
             let begin = self.begins.partition_point(|(begin, _)| *begin <= first).saturating_sub(1);
             let end = self.begins.partition_point(|(begin, _)| *begin < last);

@@ -55,19 +55,21 @@ fn editor_that_is_the_body_of_a_frame_has_a_reference() {
     });
 }
 
+/// Returns the lines of a snapshot without references, which are not what is compared.
+fn without_references(shown: &str) -> Vec<String> {
+    let line = |line: &str| match line.split_once(" [ref=") {
+        Some((begin, rest)) => format!("{begin}{}", rest.split_once(']').map_or("", |(_, states)| states)),
+        None => line.to_owned(),
+    };
+    shown.lines().map(line).collect()
+}
+
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
 fn marks_of_styles_classes_and_pictures_are_read() {
     Page::each_at("gate/marks", |page| {
         let shown = page.call(&["snapshot"]).ok().page();
-        // References are not what is compared.
-        let lines: Vec<String> = shown
-            .lines()
-            .map(|line| match line.split_once(" [ref=") {
-                Some((begin, rest)) => format!("{begin}{}", rest.split_once(']').map_or("", |(_, states)| states)),
-                None => line.to_owned(),
-            })
-            .collect();
+        let lines = without_references(&shown);
         let has = |wanted: &str| lines.iter().any(|line| line.trim_start() == wanted);
         for wanted in [
             "- deletion \"100 €\"",
@@ -138,14 +140,7 @@ fn what_filters_masks_and_turns_hide_is_not_read() {
 fn hints_tell_chosen_and_alike_controls_apart() {
     Page::each_at("gate/hints", |page| {
         let shown = page.call(&["snapshot", "-i"]).ok().page();
-        // References are not what is compared.
-        let lines: Vec<String> = shown
-            .lines()
-            .map(|line| match line.split_once(" [ref=") {
-                Some((begin, rest)) => format!("{begin}{}", rest.split_once(']').map_or("", |(_, states)| states)),
-                None => line.to_owned(),
-            })
-            .collect();
+        let lines = without_references(&shown);
         for wanted in [
             "- clickable \"1\"",
             "- clickable \"2\" [active]",

@@ -6,18 +6,15 @@ use super::{acting::Page, click_until, text_of};
 #[ignore = "needs the test network: run ./dev test"]
 fn link_to_another_program_is_told_and_not_followed() {
     Page::each_at("gate/programs", |page| {
-        for (selector, scheme, log) in
-            [("#call", "tel", "counted 1"), ("#mail", "mailto", "counted 2"), ("#meet", "meet+app", "counted 3")]
-        {
-            let told = format!("a link to another program (`{scheme}:`) was not followed");
-            click_until(&page.server, selector, &told);
-            page.ok(&["click", "#count"]);
-            page.assert_log(log);
-        }
-        // Sent there by a server.
-        for (selector, scheme, log) in
-            [("#sent", "tel", "counted 4"), ("#framed", "cid", "counted 5"), ("#blank", "tel", "counted 6")]
-        {
+        for (selector, scheme, log) in [
+            ("#call", "tel", "counted 1"),
+            ("#mail", "mailto", "counted 2"),
+            ("#meet", "meet+app", "counted 3"),
+            // Sent there by a server.
+            ("#sent", "tel", "counted 4"),
+            ("#framed", "cid", "counted 5"),
+            ("#blank", "tel", "counted 6"),
+        ] {
             let told = format!("a link to another program (`{scheme}:`) was not followed");
             click_until(&page.server, selector, &told);
             page.ok(&["click", "#count"]);

@@ -33,8 +33,9 @@ impl Browser {
     pub(super) async fn decide_document(&self, page: &Arc<Page>, session: &DebugSessionId, paused: RequestPaused) {
         let RequestPaused { request_id, request, frame_id: frame, .. } = &paused;
         let url = request.url.as_str();
+        let is_frame = *frame != page.frame;
         if paused.response_status_code.is_some() || paused.response_error_reason.is_some() {
-            self.pass_response(page, session, &paused);
+            self.pass_response(page, session, &paused, is_frame);
             return;
         }
         if page.is_answered_locally(url) {
@@ -45,7 +46,7 @@ impl Browser {
         }
         let decision = self.decision(page, url).await;
         if decision.is_allowed() {
-            if *frame == page.frame {
+            if !is_frame {
                 page.set_awaited(url);
             }
             // A frame that requests another document has given up the one before.
@@ -55,7 +56,6 @@ impl Browser {
             return;
         }
         tracing::info!(code = %decision.code, host = decision.host, "a document was refused");
-        let is_frame = *frame != page.frame;
         self.notice(page, &Notice::RefusedDocument { decision, is_frame });
         // With both answers Chromium shows no error page, and the tab stays where it is. After an error it takes no input there if the
         // document is one of another site.
@@ -64,29 +64,30 @@ impl Browser {
         } else {
             let nothing = FulfillRequest { request_id, response_code: 204, response_headers: &[], body: "" };
             self.connection.notify(Some(session), &nothing);
+            self.close_if_empty(page);
         }
-        self.close_if_empty(page, is_frame);
     }
 
     /// Closes a tab that was opened for a document that is refused, and would stay empty.
-    fn close_if_empty(&self, page: &Page, is_frame: bool) {
-        if !is_frame && page.has_opener() && classify_url(&page.url()) == DocumentUrl::Blank {
+    fn close_if_empty(&self, page: &Page) {
+        if page.has_opener() && classify_url(&page.url()) == DocumentUrl::Blank {
             self.forget(&page.target);
             self.connection.notify(None, &CloseTarget { target_id: &page.target });
         }
     }
 
     /// Lets the response to a request for a document pass, unless it leads to another program.
-    fn pass_response(&self, page: &Page, session: &DebugSessionId, paused: &RequestPaused) {
-        let RequestPaused { request_id, frame_id, .. } = paused;
+    fn pass_response(&self, page: &Page, session: &DebugSessionId, paused: &RequestPaused, is_frame: bool) {
+        let request_id = &paused.request_id;
         let Some(scheme) = scheme_of_other_program(paused) else {
             self.connection.notify(Some(session), &ContinueRequest { request_id, intercept_response: false });
             return;
         };
         self.notice(page, &Notice::OtherProgram { scheme });
-        let is_frame = *frame_id != page.frame;
         self.connection.notify(Some(session), &FailRequest { request_id, error_reason: ErrorReason::Aborted });
-        self.close_if_empty(page, is_frame);
+        if !is_frame {
+            self.close_if_empty(page);
+        }
     }
 
     /// Returns the decision on a document for the sessions that a tab belongs to.

@@ -35,7 +35,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(search);
         return element;
     }};
-    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, endEdit, focusOn, focusIn, enter, isEntered, isPressedInto, isBeforeAll }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, endEdit, focusOn, focusIn, enter, isEntered, isNobodysChoice }};
     const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES }};
     return {{ ...places, trees, find, possibleTaker, takers, unheard, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
@@ -714,12 +714,13 @@ const ENTRY: &str = "
     // True if a key was the last that a person did in what has the focus.
     let isByKey = false;
     for (const kind of ['mousedown', 'keydown', 'focusin']) addEventListener(kind, event => { if (event.isTrusted) isByKey = kind === 'keydown'; }, { capture: true });
-    // A cursor that a press, or the focus, has put into a text is nobody's choice, what is selected there is.
-    const isPressedInto = field => !isByKey && typeof field.select === 'function' && field.selectionStart === field.selectionEnd;
-    // True if the cursor is before all text of an editor, where its page has put it with the focus: nobody has chosen that place.
+    // A cursor that a press, or the focus, has put into a text is nobody's choice, what is selected there is. In an editor, it is so before all
+    // text, where its page puts it with the focus.
+    const isNobodysChoice = field => !isByKey
+        && (typeof field.select === 'function' ? field.selectionStart === field.selectionEnd : isBeforeAll(field));
     const isBeforeAll = editor => {
         const selection = editor.getRootNode().getSelection?.() ?? getSelection();
-        if (isByKey || !editor.isContentEditable || selection.rangeCount !== 1 || !selection.isCollapsed) return false;
+        if (!editor.isContentEditable || selection.rangeCount !== 1 || !selection.isCollapsed) return false;
         const { startContainer, startOffset } = selection.getRangeAt(0);
         if (!editor.contains(startContainer)) return false;
         const before = document.createRange();

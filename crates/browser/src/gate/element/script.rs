@@ -191,16 +191,16 @@ pub(super) const SHOWS_TEXT: &str = "text => {
         range.selectNodeContents(node);
         return [...range.getClientRects()].filter(({ width }) => width > 0).at(isEnd ? -1 : 0);
     };
-    const boxOf = node => {
+    const blockOf = node => {
         let box = node.parentElement;
         while (box && /^(inline|contents|ruby)$/.test(getComputedStyle(box).display)) box = box.parentElement;
         return box;
     };
     const areApart = (one, other) => {
         const [before, after] = [placeOf(one, true), placeOf(other, false)];
-        if (!before || !after) return boxOf(one) !== boxOf(other);
+        if (!before || !after) return blockOf(one) !== blockOf(other);
         const shared = Math.min(before.bottom, after.bottom) - Math.max(before.top, after.top);
-        if (shared <= Math.min(before.height, after.height) * 0.3) return boxOf(one) !== boxOf(other);
+        if (shared <= Math.min(before.height, after.height) * 0.3) return blockOf(one) !== blockOf(other);
         return Math.max(after.left - before.right, before.left - after.right) > Math.max(before.height, after.height) / 8;
     };
     // Only texts that come one after another without a blank are looked at by their places.
@@ -323,13 +323,13 @@ pub(super) const SHOW_IMAGE: &str = "function () { imageOf(this)?.scrollIntoView
 /// would go somewhere else then: neither the element, nor one in it, nor one to which its page passed the focus on has it; and `all` if
 /// its content is selected, because no script moves the cursor in fields of its type.
 pub(super) const FOCUS_AT_END: &str = "function () {
-    const { watchEntry, focusOn, isHelper, isPressedInto, isBeforeAll } = globalThis[Symbol.for('kept')];
+    const { watchEntry, focusOn, isHelper, isNobodysChoice } = globalThis[Symbol.for('kept')];
     const root = this.getRootNode();
     const hadFocus = root.activeElement === this;
     const isFocused = focusOn(this);
     watchEntry(this);
     // In a field that an editor hides, the editor moves the cursor: its content is not what the page shows.
-    if (hadFocus && !isPressedInto(this) && !isBeforeAll(this) || this.editContext || isHelper(this)) return 'end';
+    if (hadFocus && !isNobodysChoice(this) || this.editContext || isHelper(this)) return 'end';
     // A page that keeps the focus in its dialog gets the keys there.
     if (!isFocused) return 'none';
     if (typeof this.select === 'function') {

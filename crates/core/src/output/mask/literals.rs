@@ -243,12 +243,7 @@ impl Literals {
         let (mut found, mut left) = (Vec::new(), MAX_HITS.min(MIN_HITS + HITS * text.len()));
         self.find_decoded(search, &Decoded::new(text)?, MAX_DEPTH, &mut left, &mut found)?;
         self.split.add_spans(text, &mut found);
-        found.sort_unstable();
-        let mut spans = Vec::new();
-        for span in found {
-            join(&mut spans, span);
-        }
-        Some(spans)
+        Some(joined(found))
     }
 
     /// Adds the parts of a text that contain a value, in every encoding. `None` if there are more hits than are left.
@@ -298,6 +293,16 @@ impl Literals {
         found.append(&mut spans);
         Some(())
     }
+}
+
+/// Returns parts of a text in order, those that touch as one.
+pub(crate) fn joined(mut parts: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    parts.sort_unstable();
+    let mut joined = Vec::with_capacity(parts.len());
+    for part in parts {
+        join(&mut joined, part);
+    }
+    joined
 }
 
 /// Adds a part to parts that end no later, and joins it with those that it touches.
