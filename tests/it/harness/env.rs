@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fs,
-    net::TcpListener,
+    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::{
@@ -16,6 +16,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::net::TcpSocket;
 
 use super::{
     processes,
@@ -187,7 +188,11 @@ pub(crate) fn free_port() -> u16 {
         // Two test programs at once begin at different ones.
         let number = std::process::id() * 97 + GIVEN.fetch_add(1, Ordering::Relaxed);
         let port = u16::try_from(FIRST + number % COUNT).unwrap();
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        // Bound, and never listened at: a program that another test starts in this moment has a copy of the socket until it is executed,
+        // and a port where one listens is refused to others.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        if socket.bind((Ipv4Addr::LOCALHOST, port).into()).is_ok() {
             return port;
         }
     }
