@@ -1,5 +1,5 @@
-//! Operating-system interface: programs, processes, re-execution, connections, handshakes, name resolution, files, randomness, error texts and
-//! standard error.
+//! Operating-system interface: programs, processes, re-execution, connections, handshakes, name resolution, files, randomness, load, error
+//! texts and standard error.
 
 pub mod connections;
 pub mod dns;
@@ -11,4 +11,4 @@ pub mod processes;
 pub mod reexec;
 pub mod websocket;
 
-pub use kernel::{describe, is_out_of_space, random_bytes};
+pub use kernel::{describe, is_out_of_space, load, random_bytes};

@@ -33,13 +33,17 @@ use browser_shell_cdp::protocol::runtime::{Evaluate, ReleaseObjectGroup};
 use browser_shell_cdp::protocol::target::{EndedTarget, TargetInfoChanged};
 use browser_shell_cdp::protocol::{BrowserEvent, DebugSessionId, FrameId, TabEvent, TargetId};
 use browser_shell_cdp::{Answer, Event, Receiver};
+use browser_shell_system::os;
 
 pub(super) use state::PageOwner;
 pub use state::{Browser, GateError};
 pub use tabs::{MAX_TABS, WindowMode};
 
-/// Timeout for a tab to answer. A page may be busy for a while without being hung.
+/// Timeout for a tab to answer, on a machine with a processor for each task. A page may be busy for a while without being hung.
 const TAB_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Maximum factor of this timeout on a machine with more tasks, where a renderer that starts takes as much longer.
+const MAX_LOAD: f64 = 3.0;
 
 /// Timeout for a tab to answer that waits for the server of another document.
 const LOAD_TIMEOUT: Duration = Duration::from_mins(5);
@@ -279,19 +283,20 @@ impl Browser {
 
     /// Returns the tabs that do not respond.
     pub(super) async fn hung(&self, pages: &[Arc<Page>]) -> Vec<Arc<Page>> {
-        let alive = futures::future::join_all(pages.iter().map(|page| self.is_alive(page))).await;
+        let timeout = TAB_TIMEOUT.mul_f64(os::load().min(MAX_LOAD));
+        let alive = futures::future::join_all(pages.iter().map(|page| self.is_alive(page, timeout))).await;
         pages.iter().zip(alive).filter(|(_, alive)| !alive).map(|(page, _)| page.clone()).collect()
     }
 
     /// Returns whether a tab can run a minimal script. One with a dialog waits, and one whose server has not answered yet.
-    async fn is_alive(&self, page: &Page) -> bool {
+    async fn is_alive(&self, page: &Page, timeout: Duration) -> bool {
         if page.dialog().is_some() {
             return true;
         }
         tokio::select! {
             biased;
             () = page.wait_until_pending() => true,
-            answers = self.answers(&page.session, TAB_TIMEOUT) => answers,
+            answers = self.answers(&page.session, timeout) => answers,
         }
     }
 
