@@ -15,6 +15,7 @@ use super::item::{
 };
 use super::marks::STRUCK;
 use super::nodes::{BOXES, MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
+use super::rows;
 use crate::output::mask;
 use crate::pdf::Pdf;
 
@@ -271,7 +272,8 @@ impl Nodes<'_> {
         let is_secret =
             self.is_secret(described.1) || part.secret_fields.contains(&described.1.id) || mask::is_sensitive(&name);
         let role = if reason.is_some() && role == "generic" { CLICKABLE } else { role };
-        let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), ..Item::new(role, &name) };
+        let index = self.index(node, role);
+        let mut item = Item { node: reason.map(|_| key), reason, origin: Some(key), index, ..Item::new(role, &name) };
         item.states = self.states(described.0, described.1, is_secret);
         if reason.is_some() || is_behind {
             self.add_notes(position, node, described.1, &mut item);
@@ -344,6 +346,16 @@ impl Nodes<'_> {
         item.states.extend(bar(node, &item.states));
         item.states.extend(self.class_state(position, &item.states));
         item.states.extend(self.description(described, &item.name, &item.states));
+    }
+
+    /// Returns the number that a page gives a row in its table, or a cell in its row.
+    fn index(&self, node: &CapturedNode, role: &str) -> Option<u32> {
+        let name = match role {
+            rows::ROW => "aria-rowindex",
+            role if CELLS.contains(&role) => "aria-colindex",
+            _ => return None,
+        };
+        self.document.attribute(node, name)?.trim().parse().ok()
     }
 
     /// Returns true if a person sees a control that takes no input, as behind a dialog.
@@ -541,7 +553,7 @@ fn bar(node: &CapturedNode, states: &States) -> Option<(&'static str, Value)> {
     (is_barred && !is_said).then(|| ("cursor", "not-allowed".into()))
 }
 
-/// Removes what is in an element that only shows what it holds, or that is a secret, or changes the size of it.
+/// Removes what is in an element that only shows what it holds, or that is a secret, or changes the size of it. Joins the rows of tables.
 fn without_values(item: &Item, is_secret: bool, mut children: Vec<Item>) -> Vec<Item> {
     match item.role.as_str() {
         "combobox" | "searchbox" | "spinbutton" if is_secret => children.retain(|child| child.has_reason(&|_| true)),
@@ -550,6 +562,7 @@ fn without_values(item: &Item, is_secret: bool, mut children: Vec<Item>) -> Vec<
         "row" if children.iter().any(|child| matches!(child.role.as_str(), "cell" | "gridcell")) => {
             children.retain(|child| !is_handle(child));
         }
+        role if rows::TABLES.contains(&role) => rows::join_parts(&mut children),
         _ => {}
     }
     children

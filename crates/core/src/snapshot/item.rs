@@ -136,6 +136,8 @@ pub(super) struct Item {
     pub(super) drawn_text: Option<String>,
     /// Label of the hidden list that it stands for.
     pub(super) label: Option<String>,
+    /// Number that the page gives a row in its table, or a cell in its row, from 1.
+    pub(super) index: Option<u32>,
 }
 
 impl Item {

@@ -20,6 +20,7 @@ mod gaps;
 mod item;
 mod marks;
 mod nodes;
+mod rows;
 mod search;
 mod split;
 

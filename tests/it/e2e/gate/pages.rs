@@ -97,6 +97,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "parts" => html(include_str!("../../../e2e/pages/gate/parts.html")),
         "places" => html(include_str!("../../../e2e/pages/gate/places.html")),
         "rows" => html(include_str!("../../../e2e/pages/gate/rows.html")),
+        "pinned" => html(include_str!("../../../e2e/pages/gate/pinned.html")),
         "pressing" => html(include_str!("../../../e2e/pages/gate/pressing.html")),
         "programs" => html(include_str!("../../../e2e/pages/gate/programs.html")),
         "pressing-frame" => html(include_str!("../../../e2e/pages/gate/pressing-frame.html")),

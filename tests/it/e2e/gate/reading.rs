@@ -337,6 +337,26 @@ fn styles_order_what_is_read() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn row_that_is_drawn_in_parts_is_read_as_one() {
+    Page::each_at("gate/pinned", |page| {
+        let all = lines(page, &["snapshot"]);
+        let rows = all.split(|line| line.role == "row").skip(1);
+        let cells = |row: &[Line]| row.iter().map(|line| line.name.clone()).collect::<Vec<_>>().join(" ");
+        let rows: Vec<_> = rows.map(cells).collect();
+        assert_eq!(rows, ["Article Left Price Action", "Tea 7 4.80  Order", "Rice 12 2.40  Order"]);
+        let selected =
+            all.iter().filter(|line| line.role == "row" && line.states.iter().any(|(key, _)| key == "selected"));
+        assert_eq!(selected.count(), 1, "{all:?}");
+        let near = lines(page, &["snapshot", "-i"]).into_iter().filter(|line| line.role == "button").map(|line| {
+            let near = line.states.into_iter().find(|(key, _)| key == "near");
+            near.and_then(|(_, text)| text.as_str().map(str::to_owned)).unwrap_or_default()
+        });
+        assert_eq!(near.collect::<Vec<_>>(), ["Tea", "Rice"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn parts_that_are_drawn_late_are_counted_and_waited_for() {
     Page::each_at("gate/gaps-late", |page| {
         let more = |view: &[&str]| {
