@@ -45,16 +45,15 @@ run_jobs() {
     done
     ((${#running[@]})) || break
     write_running
+    # `wait -n` misses a job that ends between two calls of it, and those that ended while job control was on.
     ended='' code=0
-    # `wait -n` does not know a job that ended while job control was on, but `wait` does.
-    for id in "${!running[@]}"; do
-      if ! kill -0 "$id" 2>/dev/null; then ended=$id; fi
+    until [ -n "$ended" ]; do
+      for id in "${!running[@]}"; do
+        if ! kill -0 "$id" 2>/dev/null; then ended=$id; fi
+      done
+      [ -n "$ended" ] || pause 0.2
     done
-    if [ -n "$ended" ]; then
-      wait "$ended" || code=$?
-    else
-      wait -n -p ended "${!running[@]}" || code=$?
-    fi
+    wait "$ended" || code=$?
     name=${running[$ended]}
     unset "running[$ended]"
     write_running

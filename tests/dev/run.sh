@@ -38,6 +38,8 @@ explain_failure() {
 # report: prints the summary, also after a failure or a signal
 report() {
   local code=$? step ended result failures=() summary tests unfinished=("${running[@]/#/$scratch/output.}")
+  # Bash has been seen to run this for a job that ended, too.
+  [ "$BASHPID" = "$$" ] || exit "$code"
   set +e
   exec >&3 2>&4
   stop_ticker
