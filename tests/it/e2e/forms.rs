@@ -257,7 +257,7 @@ fn long_text_arrives_complete() {
     let server = env().serve();
     server.call("s", &["open", &shop()]).ok();
     // More bytes than one read of a socket returns, in characters of up to four bytes.
-    let text: String = "\u{1f600}\u{e9}x\u{4e2d}".chars().cycle().take(8192).collect();
+    let text: String = "\u{1f600}\u{e9}x\u{4e2d}".chars().cycle().take(4096).collect();
     server.call("s", &["fill", "#note", &text]).ok();
     server.call("s", &["click", "#save"]).ok();
     let shown = server.call("s", &["get", "text", "#result"]).ok().data()["text"].as_str().unwrap().to_owned();
