@@ -4,7 +4,8 @@
 # Name, step, the tests as an extended regular expression, and arguments of the test program. A test is in the first lane that has it.
 # Lanes start in this order, the longest first, so that none is left alone at the end.
 lane_table=(
-  "only-in-all only-in-all ^($(sed '/^#/d' tests/dev/only-in-all | paste -sd '|'))\$ --test-threads 6"
+  "only-in-all only-in-all ^($(sed '/^#/d; /^stack::[^p]/d' tests/dev/only-in-all | paste -sd '|'))\$ --test-threads 6"
+  "only-in-all-stack only-in-all ^($(grep '^stack::[^p]' tests/dev/only-in-all | paste -sd '|'))\$ --test-threads 16"
   # Tests that wait for minutes, and one that takes the whole machine from the others.
   "long long ^(stack::long|e2e::own_browser::flooding_)"
   # Tests that need nothing of npm, without it. run_long_extras_and_without_npm knows them.
@@ -42,7 +43,7 @@ lane_of() {
     read -r -a fields <<<"$row"
     lane=${fields[0]}
     # By its name, a test of that lane is found in any step.
-    if [ "$lane" = only-in-all ] && [ -n "$has_names" ] && [ "$2" != "$lane" ]; then continue; fi
+    if [[ $lane == only-in-all* ]] && [ -n "$has_names" ] && [ "$2" != "$lane" ]; then continue; fi
     if [[ $1 =~ ${fields[2]} ]]; then return; fi
   done
 }

@@ -61,7 +61,9 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
 
     // Reading loses nothing that a person sees, and has nothing else.
     let read: BTreeSet<_> = words(&text).into_iter().collect();
-    problems.extend(list("seen").iter().filter(|word| !read.contains(**word)).map(|word| format!("not read: {word}")));
+    let is_unread = |word: &&&str| !read.contains(**word);
+    let seen = [list("seen"), list("values")].concat();
+    problems.extend(seen.iter().filter(is_unread).map(|word| format!("not read: {word}")));
     problems.extend(
         list("unseen").iter().filter(|word| read.contains(**word)).map(|word| format!("read, but not shown: {word}")),
     );
