@@ -169,6 +169,24 @@ pub(super) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<St
     unknown
 }
 
+/// Variables of `--allow-host`: that of `mcp` and `serve`, and that of `runtime`.
+const ALLOW_HOST_VARIABLES: [&str; 2] = ["BROWSER_SHELL_ALLOW_HOST", "BROWSER_SHELL_ALLOW_HOSTS"];
+
+/// Returns the variable of `--allow-host` that is set for a command and is that of another one, and then the command's own.
+pub(super) fn misplaced_variable(
+    command: &CommandLine,
+    is_set: impl Fn(&str) -> bool,
+) -> Option<(&'static str, &'static str)> {
+    let [of_tool, of_runtime] = ALLOW_HOST_VARIABLES;
+    let (own, other) = match command {
+        CommandLine::Mcp(_) | CommandLine::Serve(_) => (of_tool, of_runtime),
+        CommandLine::Runtime(_) => (of_runtime, of_tool),
+        _ => return None,
+    };
+    // Both are set where several commands have one environment.
+    (is_set(other) && !is_set(own)).then_some((other, own))
+}
+
 fn add_variables(command: &Command, known: &mut Vec<String>) {
     known.extend(command.get_arguments().filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned)));
     command.get_subcommands().for_each(|subcommand| add_variables(subcommand, known));
@@ -229,6 +247,31 @@ mod tests {
         let names =
             ["BROWSER_SHELL_POLICY", "BROWSER_SHELL_JWT_KEYS", "BROWSER_SHELL_POLCY", "BROWSER_SHELL_TOKEN", "PATH"];
         assert_eq!(unknown_variables(names.iter().map(OsString::from)), ["BROWSER_SHELL_POLCY"]);
+    }
+
+    #[test]
+    fn variable_of_another_server_is_named_with_the_own_one() {
+        let [of_tool, of_runtime] = ALLOW_HOST_VARIABLES;
+        let misplaced = |command: &str, set: &[&str]| {
+            let arguments = parse(["browser-shell", command].map(OsString::from)).expect("a command");
+            misplaced_variable(&arguments.command, |name| set.contains(&name))
+        };
+        for (command, own, other) in
+            [("runtime", of_runtime, of_tool), ("mcp", of_tool, of_runtime), ("serve", of_tool, of_runtime)]
+        {
+            assert_eq!(misplaced(command, &[other]), Some((other, own)), "{command}");
+            for set in [&[][..], &[own], &[own, other]] {
+                assert_eq!(misplaced(command, set), None, "{command} {set:?}");
+            }
+            let definition = command_named(command);
+            let is_own = definition.get_arguments().any(|arg| arg.get_env().is_some_and(|name| name == own));
+            assert!(is_own, "{command} has {own}");
+        }
+        assert_eq!(misplaced("doctor", &[of_tool, of_runtime]), None);
+    }
+
+    fn command_named(name: &str) -> Command {
+        find(&command(), &words(name)).expect("a command")
     }
 
     /// Returns the help of a command and of all below it, by path.

@@ -87,6 +87,12 @@ pub fn main() -> ExitCode {
             "browser-shell: the variable `{name}` is no setting and has no effect; `--help` of a command lists its settings"
         ));
     }
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    if let Some((other, own)) = arguments::misplaced_variable(&arguments.command, is_set) {
+        let _ = print_error(&format!(
+            "browser-shell: the variable `{other}` has no effect on this command, whose variable for --allow-host is `{own}`"
+        ));
+    }
     match run(arguments) {
         Ok(code) => code,
         // The reader of a pipe, such as `head`, may stop reading early.

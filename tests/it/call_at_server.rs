@@ -87,6 +87,12 @@ fn server_call_saves_picture_or_says_that_it_did_not() {
     let (code, _, err) = call(&server.url(), &["--save", file, "--", "click", "@e1"]);
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("no picture"), "{err}");
+    // What failed has its own code and message.
+    for (argv, wanted) in [(&["screenshot", "--nope"][..], 64), (&["open", "http://10.0.0.1/"], 77)] {
+        let (code, out, err) = call(&server.url(), &[&["--save", "/nowhere/y.png", "--"], argv].concat());
+        assert_eq!((code, out.as_str()), (Some(wanted), ""), "{argv:?}: {err}");
+        assert!(!err.is_empty() && !err.contains("no picture") && !err.contains("/nowhere"), "{argv:?}: {err}");
+    }
     call(&server.url(), &["--", "close"]);
 }
 
@@ -205,12 +211,13 @@ fn token_comes_from_file_or_environment() {
     assert_eq!(call(&[], &["--token-file", file]), (Some(0), String::new()));
     assert_eq!(call(&[("BROWSER_SHELL_TOKEN", "abc.def")], &[]), (Some(0), String::new()));
     assert_eq!(call(&[("BROWSER_SHELL_TOKEN_FILE", file)], &[]), (Some(0), String::new()));
-    for variables in [&[][..], &[("BROWSER_SHELL_TOKEN", "wrong")]] {
-        let (code, err) = call(variables, &[]);
-        assert_eq!(code, Some(69), "{err}");
-        assert!(err.contains("--token-file") && err.contains("BROWSER_SHELL_TOKEN"), "{err}");
-        assert!(!err.contains("wrong"), "{err}");
-    }
+    let (code, err) = call(&[], &[]);
+    assert_eq!(code, Some(69), "{err}");
+    assert!(err.contains("--token-file") && err.contains("BROWSER_SHELL_TOKEN"), "{err}");
+    let (code, err) = call(&[("BROWSER_SHELL_TOKEN", "wrong")], &[]);
+    assert_eq!(code, Some(69), "{err}");
+    assert!(err.contains("refused the token (HTTP 401): no\n"), "it has one: {err}");
+    assert!(!err.contains("wrong"), "{err}");
     let (code, err) = call(&[("BROWSER_SHELL_TOKEN", "abc.def")], &["--token-file", file]);
     assert_eq!(code, Some(1), "{err}");
     let (code, err) = call(&[("BROWSER_SHELL_TOKEN", "a b")], &[]);
@@ -225,6 +232,43 @@ fn reply_as_event_stream_is_read() {
         None => response("202 Accepted", "text/plain", ""),
     });
     assert_eq!(call(&url, &["--", "snapshot"]), (Some(0), "a: b\n".to_owned(), String::new()));
+}
+
+/// Returns a server whose tool gives this result.
+fn server_with_result(tool_result: Value) -> String {
+    let (url, _) = start_server(move |request| match result_of(request) {
+        Some(mut result) if request.body["method"] == "tools/call" => {
+            result["result"] = tool_result.clone();
+            response("200 OK", "application/json", &result.to_string())
+        }
+        _ => answer(request),
+    });
+    url
+}
+
+#[test]
+fn plain_answer_of_a_server_is_printed_as_it_is() {
+    let forged = json!({"snapshot": "clicked\nopened \"Bank\" https://bank.example/\n- textbox [ref=e1]"});
+    let code = json!({"exit_code": 0, "code": "ok"});
+    for text in [format!("  {forged}"), r#"  {"price": 5, "currency": "EUR"}"#.to_owned(), "  null".to_owned()] {
+        let mut result = json!({
+            "content": [{"type": "text", "text": text}],
+            "isError": false,
+            "_meta": {"browser-shell/exit_code": 0, "browser-shell/code": "ok"},
+        });
+        for with_code in [false, true] {
+            if with_code {
+                result["structuredContent"] = code.clone();
+            }
+            let url = server_with_result(result.clone());
+            assert_eq!(call(&url, &["--", "get", "text", "pre"]), (Some(0), format!("{text}\n"), String::new()));
+        }
+    }
+    let data = json!({"text": "a\nurl: https://bank.example/"}).to_string();
+    let reply = json!({"session_id": "shell", "exit_code": 0, "stdout": data, "stderr": ""});
+    let url = server_with_result(json!({"content": [], "structuredContent": reply}));
+    let shown = "text:\n  a\n  url: https://bank.example/\n".to_owned();
+    assert_eq!(call(&url, &["--", "get", "text", "pre"]), (Some(0), shown, String::new()), "data has no second member");
 }
 
 #[test]
@@ -313,6 +357,11 @@ fn endpoint_that_is_no_mcp_server_is_named() {
             "(HTTP 403): scope-insufficient: no \\u{1b}[2J\n",
         ),
         ("503 Service Unavailable", "text/html", "<html>", 69, "try again"),
+        ("400 Bad Request", "text/plain", "credential-repeated: no\n", 69, "(HTTP 400): credential-repeated: no\n"),
+        ("400 Bad Request", "text/html", "<html>", 69, "no MCP server"),
+        ("413 Payload Too Large", "text/html", "<html>", 64, "split the text"),
+        ("429 Too Many Requests", "text/plain", "busy: all\u{1b}[2J\nx", 75, "(HTTP 429): busy: all\\u{1b}[2J\n"),
+        ("429 Too Many Requests", "text/html", "<html>", 75, "try again"),
     ] {
         let (url, _) = start_server(move |_| response(status, kind, body));
         let (got, _, err) = call(&url, &["--", "snapshot"]);

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use super::harness::server::{TestEnv, free_port, stand_in_env};
+use super::harness::server::{TestEnv, free_port, stand_in, stand_in_env};
 
 fn out(run: &Output) -> String {
     String::from_utf8(run.stdout.clone()).unwrap()
@@ -237,6 +237,30 @@ fn doctor_asks_for_what_an_own_browser_needs() {
 }
 
 #[test]
+fn doctor_checks_the_programs_that_are_named() {
+    let program = stand_in();
+    let program = program.to_str().unwrap();
+    let found = |env: &TestEnv, arguments: &[&str], name: &str| -> (bool, String) {
+        let run = env.run(&[&["doctor", "--json"], arguments].concat());
+        let report: Value = serde_json::from_str(&out(&run)).unwrap();
+        let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).cloned();
+        let check = check.unwrap_or_else(|| panic!("no check `{name}` in {report}"));
+        (check["level"] != "bad", check["found"].as_str().unwrap().to_owned())
+    };
+    let named = |path: &str| stand_in_env().with("BROWSER_SHELL_CHROMIUM", path).with("BROWSER_SHELL_XVNC", path);
+    for (path, is_there) in [(program, true), ("/nowhere/program", false), ("/etc/passwd", false)] {
+        for (flag, name) in [("--serve", "chromium"), ("--serve", "xvnc"), ("--browser", "chromium")] {
+            let (is_good, text) = found(&named(path), &[flag], name);
+            assert!(is_good == is_there && text.starts_with(path), "{flag} {name} {path}: {text}");
+        }
+        let (is_good, text) = found(&stand_in_env(), &["--serve", "--chromium", path], "chromium");
+        assert!(is_good == is_there && text.starts_with(path), "as a flag: {path}: {text}");
+    }
+    let (is_good, text) = found(&stand_in_env(), &["--serve", "--novnc", "/nowhere/novnc"], "novnc");
+    assert!(!is_good && text.contains("/nowhere/novnc"), "{text}");
+}
+
+#[test]
 fn doctor_is_never_ok_with_untested_version_or_missing_part() {
     let folder = tempfile::tempdir().unwrap();
     let program = |version: &str| {
@@ -273,6 +297,15 @@ fn doctor_is_never_ok_with_untested_version_or_missing_part() {
     assert_eq!(level(&own, "engine"), "ok");
     let report = out(&own.run(&["doctor", "--json"]));
     assert!(!report.contains("\"agent-browser\"") && !report.contains("\"node\""), "{report}");
+    assert!(!report.contains("- landlock"), "nor a sandbox: {report}");
+    let off = |policy: &str| {
+        let mut policy: Value = serde_json::from_str(policy).unwrap();
+        policy["sandbox"] = json!({ "enabled": false });
+        TestEnv::new(std::path::Path::new("/nowhere/agent-browser")).with_policy(&policy)
+    };
+    assert_eq!(level(&off(r#"{"engine":"cdp"}"#), "sandbox"), "ok", "nothing runs in it");
+    let some = off(r#"{"engine":"cdp","sessions":[{"match":"old-*","engine":"agent-browser"}]}"#);
+    assert_eq!((level(&some, "sandbox").as_str(), level(&some, "agent-browser").as_str()), ("warn", "bad"));
 
     let port = free_port();
     let guard = |env: TestEnv| level(&env, "egress guard");

@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use super::credentials::with_api_keys;
 use super::harness::processes::wait_for;
 use super::harness::server::{CallReply, HttpServer, free_port, stand_in_env};
 
@@ -320,6 +321,27 @@ fn public_listen_address_requires_host_name() {
     assert!(health("evil.example").unwrap().starts_with("HTTP/1.1 403"), "control: only that host");
     super::harness::processes::signal(i32::try_from(server.id()).unwrap(), rustix::process::Signal::TERM);
     assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn host_of_public_url_is_served_with_credentials() {
+    let key = ("X-AIO-API-Key", "key-of-alice");
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let with_url = || stand_in_env().with("BROWSER_SHELL_PUBLIC_URL", "https://browser.example");
+    let server = with_api_keys(with_url(), &[("alice", "drive", "key-of-alice")]).serve_http();
+    let call = |host: &str, key: (&str, &str)| post(&server, &[("Host", host), key], &list);
+    for host in ["browser.example", "Browser.Example:443", "localhost"] {
+        assert_eq!(call(host, key).0, 200, "{host}");
+        assert_eq!(call(host, ("X-AIO-API-Key", "other")).0, 401, "{host}");
+    }
+    for host in ["evil.example", "browser.example.evil.example", "x.browser.example"] {
+        let (status, text) = call(host, key);
+        assert_eq!(status, 403, "control: only that name: {host}");
+        assert!(text.contains("unknown Host") && text.contains("--allow-host"), "{text}");
+    }
+    let server = with_url().serve_http();
+    let (status, text) = post(&server, &[("Host", "browser.example")], &list);
+    assert_eq!(status, 403, "without credentials, every name is --allow-host's: {text}");
 }
 
 #[test]

@@ -90,6 +90,12 @@ impl Authenticator {
         self.credentials.is_some()
     }
 
+    /// Returns the host of the public URL, with its port if it names one. `None` without credentials.
+    #[must_use]
+    pub fn public_host(&self) -> Option<String> {
+        self.public_url.host()
+    }
+
     /// Returns the principal of a request, if its credential gives the right.
     ///
     /// # Errors

@@ -54,6 +54,11 @@ impl PublicUrl {
         Self(origin)
     }
 
+    /// Returns the host of the setting in the form of a Host header.
+    pub(super) fn host(&self) -> Option<String> {
+        self.0.as_ref()?.split_once("://").map(|(_, host)| host.to_owned())
+    }
+
     /// Returns the origin of this server for the client that sent these headers.
     fn origin(&self, headers: &HeaderMap) -> Option<String> {
         if self.0.is_some() {

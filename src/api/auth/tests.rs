@@ -304,6 +304,23 @@ async fn challenge_names_the_metadata_and_the_scope() {
 }
 
 #[test]
+fn host_of_public_url_has_its_port_and_needs_credentials() {
+    let server = Server::new("{}");
+    let host = |url: &str, settings: &CredentialSettings| {
+        let settings = CredentialSettings { public_url: Some(url.to_owned()), ..settings.clone() };
+        Authenticator::open(server.pipeline.services(), &settings).expect("opened").public_host()
+    };
+    for (url, wanted) in [
+        ("https://browser.example", "browser.example"),
+        ("http://browser.example:8443", "browser.example:8443"),
+        ("http://[::1]:81", "[::1]:81"),
+    ] {
+        assert_eq!(host(url, &server.settings).as_deref(), Some(wanted));
+        assert_eq!(host(url, &CredentialSettings::default()), None, "without credentials");
+    }
+}
+
+#[test]
 fn key_files_are_reloaded_and_unusable_ones_let_nobody_in() {
     let server = Server::new("{}");
     let authenticator = server.open();

@@ -29,7 +29,7 @@ impl FilterRefusal {
     #[must_use]
     pub(crate) const fn text(self) -> &'static str {
         match self {
-            Self::Host => "forbidden: unknown Host",
+            Self::Host => "forbidden: unknown Host; use an address, or add the name to the server's --allow-host",
             Self::Origin => "forbidden: cross-origin requests are not served",
             Self::Token => "unauthorized: send the token as `Authorization: Bearer TOKEN`",
         }

@@ -1,7 +1,7 @@
 //! Streamable HTTP server with the routes `/mcp`, `/healthz` and `/livez`, and the metadata of its authorization.
 //!
 //! The request filter applies to all routes, and credentials to `/mcp`. Without credentials, an address that other machines can
-//! reach needs a proxy in front, whose host name you allow.
+//! reach needs a proxy in front, whose host name you allow. With them, the host of the public URL is allowed too.
 //!
 //! rmcp answers 406 unless a client lists both media types of the protocol. This server answers with JSON, except calls whose progress
 //! is reported, so a client that accepts JSON in any form can read the answer: `application/json`, `application/*`, `*/*`, or an absent or
@@ -90,7 +90,9 @@ pub(crate) async fn serve(
     }
     let listener = TcpListener::bind(address).await.map_err(|error| HttpError::Listen { address, error })?;
     tracing::info!(%address, "listening");
-    let filter = Arc::new(RequestFilter::new(allow_hosts.iter().cloned()).with_addresses().with_tls_proxy());
+    // A proxy passes on the name that clients use, which the public URL has.
+    let hosts = allow_hosts.iter().cloned().chain(authenticator.public_host());
+    let filter = Arc::new(RequestFilter::new(hosts).with_addresses().with_tls_proxy());
     let requests = RunningRequests::default();
     let app = Router::new()
         .merge(

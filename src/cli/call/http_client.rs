@@ -29,6 +29,8 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
+use browser_shell_core::decision::Code;
+
 /// Maximum size of a reply in bytes. The largest part is a picture in base64.
 const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 
@@ -128,12 +130,16 @@ pub(super) enum ServerError {
     Connect { url: String, reason: String },
     #[error("`{url}` asks for credentials (HTTP 401); give a token with --token-file or BROWSER_SHELL_TOKEN")]
     Unauthorized { url: String },
+    #[error("`{url}` refused the token (HTTP 401): {reason}")]
+    TokenRefused { url: String, reason: String },
     #[error(
         "`{url}` refused the request (HTTP 403); check that the URL is that of the MCP endpoint and ends in `/mcp`, that the server allows its host name (BROWSER_SHELL_ALLOW_HOST there), and that the token is valid"
     )]
     Forbidden { url: String },
-    #[error("`{url}` refused the request (HTTP 403): {reason}")]
-    Denied { url: String, reason: String },
+    #[error("`{url}` refused the request (HTTP {status}): {reason}")]
+    Denied { url: String, status: u16, reason: String },
+    #[error("`{url}` is busy (HTTP 429): {reason}")]
+    Busy { url: String, reason: String },
     #[error("there is no MCP server at `{url}`: {reason}; the URL of its endpoint ends in `/mcp`")]
     NotMcp { url: String, reason: String },
     #[error("`{url}` is not ready (HTTP {status}); try again in a few seconds")]
@@ -156,8 +162,10 @@ impl ServerError {
         match self {
             Self::OutcomeUnknown { .. } => 1,
             Self::Refused { .. } => 64,
+            Self::Busy { .. } => 75,
             Self::Connect { .. }
             | Self::Unauthorized { .. }
+            | Self::TokenRefused { .. }
             | Self::Forbidden { .. }
             | Self::Denied { .. }
             | Self::NotMcp { .. }
@@ -254,15 +262,31 @@ impl PlainHttpClient {
         sender.send_request(request).await.map_err(|error| self.broken(error.to_string()))
     }
 
-    /// Returns the failure that the status of a response means.
-    async fn status_failure(&self, response: Response<Incoming>) -> StreamableHttpError<ServerError> {
+    /// Returns the failure that the status of a response to a request, with or without a token, means.
+    async fn status_failure(&self, response: Response<Incoming>, has_token: bool) -> StreamableHttpError<ServerError> {
         let (url, status) = (self.url(), response.status());
-        self.failed(match status {
-            StatusCode::UNAUTHORIZED => ServerError::Unauthorized { url },
-            StatusCode::FORBIDDEN => match reason_of(response).await {
-                Some(reason) => ServerError::Denied { url, reason },
-                None => ServerError::Forbidden { url },
-            },
+        let reason = if status.is_client_error() { reason_of(response).await } else { None };
+        self.failed(match (status, reason) {
+            (StatusCode::UNAUTHORIZED, reason) => refusal_of_token(url, reason, has_token),
+            (StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN, Some(reason)) => {
+                ServerError::Denied { url, status: status.as_u16(), reason }
+            }
+            (StatusCode::FORBIDDEN, None) => ServerError::Forbidden { url },
+            (StatusCode::PAYLOAD_TOO_LARGE, _) => {
+                let reason = "it is too large (HTTP 413); split the text into several calls".to_owned();
+                ServerError::Refused { url, reason }
+            }
+            (StatusCode::TOO_MANY_REQUESTS, reason) => {
+                let reason = reason.unwrap_or_else(|| "try again in a few seconds".to_owned());
+                ServerError::Busy { url, reason }
+            }
+            (status, _) => self.other_failure(url, status),
+        })
+    }
+
+    /// Returns the failure that a status without a meaning of its own is.
+    fn other_failure(&self, url: String, status: StatusCode) -> ServerError {
+        match status {
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
                 if !self.has_sent_call() =>
             {
@@ -272,7 +296,20 @@ impl PlainHttpClient {
                 ServerError::OutcomeUnknown { url, reason: format!("HTTP {status}") }
             }
             status => ServerError::NotMcp { url, reason: format!("HTTP {status}") },
-        })
+        }
+    }
+}
+
+/// Returns the failure that a response with the status 401 is.
+fn refusal_of_token(url: String, reason: Option<String>, has_token: bool) -> ServerError {
+    match reason {
+        _ if !has_token => ServerError::Unauthorized { url },
+        Some(reason) if reason.starts_with(Code::CredentialMissing.as_str()) => ServerError::Unauthorized { url },
+        Some(reason) => ServerError::TokenRefused { url, reason },
+        None => {
+            let reason = "check the one of --token-file or BROWSER_SHELL_TOKEN".to_owned();
+            ServerError::TokenRefused { url, reason }
+        }
     }
 }
 
@@ -311,7 +348,7 @@ impl StreamableHttpClient for PlainHttpClient {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if !response.status().is_success() {
-            return Err(self.status_failure(response).await);
+            return Err(self.status_failure(response, token.is_some()).await);
         }
         let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let (session, kind) = (text(SESSION_ID), text(CONTENT_TYPE.as_str()).unwrap_or_default());
@@ -384,6 +421,23 @@ mod tests {
         ] {
             let error = text.parse::<McpEndpoint>().expect_err(text).to_string();
             assert!(error.contains(fix), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn refused_token_is_not_a_missing_one() {
+        let failure = |reason: Option<&str>, has_token| {
+            refusal_of_token("http://a/mcp".to_owned(), reason.map(str::to_owned), has_token).to_string()
+        };
+        for (reason, words) in [
+            (Some("credential-unknown: no"), "refused the token (HTTP 401): credential-unknown: no"),
+            (None, "refused the token (HTTP 401): check the one of --token-file"),
+            (Some("credential-missing: the request has no credential"), "asks for credentials"),
+        ] {
+            assert!(failure(reason, true).contains(words), "{}", failure(reason, true));
+        }
+        for reason in [Some("credential-missing: no"), Some("Unauthorized"), None] {
+            assert!(failure(reason, false).contains("give a token"), "{}", failure(reason, false));
         }
     }
 }

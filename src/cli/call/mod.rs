@@ -52,13 +52,14 @@ fn call_locally(settings: &Settings, options: &CallArguments) -> Result<ExitCode
         tokio::spawn(stop_on_signal_or_hangup(cancel.clone()));
         pipeline.call(CallRequest::of_tool(&options.to_json()), cancel).await
     });
-    let json = finished.reply.to_json(finished.session.as_ref());
+    let (json, is_plain) = (finished.reply.to_json(finished.session.as_ref()), finished.style.is_plain());
     let reply = finished.reply;
     let code = finish(
         &PrintedReply {
             exit_code: reply.exit_code,
             stdout: reply.stdout,
             stderr: reply.stderr,
+            is_plain,
             json,
             picture: reply.picture.map(|picture| picture.png),
         },

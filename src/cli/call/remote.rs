@@ -131,7 +131,9 @@ fn read_plain(result: &CallToolResult, session: &str) -> Option<Value> {
 
 /// Reads the tool's reply to a call of this session; `None` if it is that of another tool.
 fn read_reply(result: &CallToolResult, session: &str) -> Option<PrintedReply> {
-    let json = read_plain(result, session).or_else(|| result.structured_content.clone())?;
+    let plain = read_plain(result, session);
+    let is_plain = plain.is_some();
+    let json = plain.or_else(|| result.structured_content.clone())?;
     let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
     let picture = result.content.iter().find_map(|content| match content {
         ContentBlock::Image(image) => STANDARD.decode(&image.data).ok(),
@@ -141,6 +143,7 @@ fn read_reply(result: &CallToolResult, session: &str) -> Option<PrintedReply> {
         exit_code: i32::try_from(json.get("exit_code")?.as_i64()?).ok()?,
         stdout: text("stdout")?,
         stderr: text("stderr")?,
+        is_plain,
         picture,
         json,
     })
@@ -202,6 +205,7 @@ mod tests {
             let details = json!({ tool::EXIT_CODE: exit_code, tool::CODE: code });
             let result = tool::text_result("text".to_owned(), details, None, exit_code != 0);
             let reply = read_reply(&result, "s7").expect("a reply");
+            assert!(reply.is_plain);
             assert_eq!(
                 reply.json,
                 json!({"session_id": "s7", "exit_code": exit_code, "stdout": stdout, "stderr": stderr, "code": code})
@@ -209,6 +213,9 @@ mod tests {
         }
         let other = tool::text_result("text".to_owned(), json!({ "other": 0 }), None, false);
         assert!(read_reply(&other, "s7").is_none(), "control: another tool");
+        let data = json!({"session_id": "s7", "exit_code": 0, "stdout": "{}\n", "stderr": ""});
+        let data = read_reply(&tool::call_result(data, None, false), "s7").expect("a reply");
+        assert!(!data.is_plain, "control: data");
     }
 
     #[test]

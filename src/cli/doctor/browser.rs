@@ -3,15 +3,17 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
+use clap::Args;
+use rustix::fs::{Access, access};
 use serde_json::Value;
 
 use crate::api::public_port::ViewerFiles;
 use crate::cli::doctor::check::Check;
-use crate::cli::serve::ScreenChoice;
+use crate::cli::serve::{NOVNC, ScreenChoice};
 use browser_shell_browser::display;
 use browser_shell_browser::launch::{self, missing, runs_under_rules};
 use browser_shell_cdp::protocol::browser::{GetVersion, Version};
@@ -35,9 +37,6 @@ const GUARD: &str = "egress guard";
 
 /// Default address of the guard.
 const GUARD_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8119);
-
-/// Folder of the viewer in Debian's package.
-const NOVNC: &str = "/usr/share/novnc";
 
 /// Folders of managed policies, by the distributions of Chromium.
 const MANAGED: &[&str] = &[
@@ -226,20 +225,54 @@ fn guard_report(
     }
 }
 
+/// Programs and files of a server that starts its own Chromium.
+#[derive(Args, Debug)]
+pub(super) struct ServerPrograms {
+    /// Chromium of --serve and --browser [default: found on PATH]
+    #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_CHROMIUM")]
+    chromium: Option<PathBuf>,
+
+    /// Xvnc of --serve [default: found on PATH]
+    #[arg(long, value_name = "FILE", env = "BROWSER_SHELL_XVNC")]
+    xvnc: Option<PathBuf>,
+
+    /// Folder of noVNC, the viewer, of --serve
+    #[arg(long, value_name = "DIR", env = "BROWSER_SHELL_NOVNC", default_value = NOVNC)]
+    novnc: PathBuf,
+}
+
 /// Checks everything that the server needs besides agent-browser, with this screen.
-pub(super) fn programs_of_serve(screen: ScreenChoice) -> Vec<Check> {
+pub(super) fn programs_of_serve(screen: ScreenChoice, programs: &ServerPrograms) -> Vec<Check> {
+    let chromium = chromium(programs.chromium.as_deref());
     match screen {
-        ScreenChoice::Xvnc => vec![chromium(), managed_policy(MANAGED), xvnc(), keymaps(), novnc(Path::new(NOVNC))],
-        ScreenChoice::Cast => vec![chromium(), novnc(Path::new(NOVNC))],
-        ScreenChoice::None => vec![chromium()],
+        ScreenChoice::Xvnc => {
+            vec![chromium, managed_policy(MANAGED), xvnc(programs.xvnc.as_deref()), keymaps(), novnc(&programs.novnc)]
+        }
+        ScreenChoice::Cast => vec![chromium, novnc(&programs.novnc)],
+        ScreenChoice::None => vec![chromium],
     }
 }
 
-fn chromium() -> Check {
-    match launch::find(None) {
-        Some(path) => with_age(Check::passed("chromium", path.display().to_string()), &path),
-        None => {
-            Check::failed("chromium", "not on PATH", "install the package chromium, or give its path with --chromium")
+/// Returns the program that a server would start: the one that is named, or the one that was found.
+///
+/// # Errors
+///
+/// The state to report.
+fn startable(named: Option<&Path>, found: Option<PathBuf>) -> Result<PathBuf, String> {
+    let is_executable = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    match (named, found) {
+        (Some(_), Some(path)) if is_executable(&path) => Ok(path),
+        (Some(named), _) => Err(format!("{} is no program that this user can start", named.display())),
+        (None, Some(path)) => Ok(path),
+        (None, None) => Err("not on PATH".to_owned()),
+    }
+}
+
+fn chromium(named: Option<&Path>) -> Check {
+    match startable(named, launch::find(named)) {
+        Ok(path) => with_age(Check::passed("chromium", path.display().to_string()), &path),
+        Err(found) => {
+            Check::failed("chromium", found, "install the package chromium, or give its path with --chromium")
         }
     }
 }
@@ -262,12 +295,15 @@ fn managed_policy(folders: &[&str]) -> Check {
     }
 }
 
-fn xvnc() -> Check {
-    if let Some(path) = display::find(None) {
-        return Check::passed("xvnc", path.display().to_string());
+fn xvnc(named: Option<&Path>) -> Check {
+    match startable(named, display::find(named)) {
+        Ok(path) => Check::passed("xvnc", path.display().to_string()),
+        Err(found) => {
+            let fix = "install the package tigervnc-standalone-server, or give its path with --xvnc, or serve with `--screen cast` or \
+                 `--screen none`";
+            Check::failed("xvnc", found, fix)
+        }
     }
-    let fix = "install the package tigervnc-standalone-server, or serve with `--screen cast` or `--screen none`";
-    Check::failed("xvnc", "not on PATH", fix)
 }
 
 /// Checks the program by which Xvnc makes its keymap when it starts.
@@ -321,6 +357,7 @@ fn date_of(program: &Path, image: &Path) -> Option<NaiveDate> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
     use std::time::SystemTime;
 
     use super::*;
@@ -396,6 +433,25 @@ mod tests {
         assert_eq!(managed_policy(&folders).level, Severity::Warn);
         fs::write(folder.path().join("zz.json"), r#"{ "URLBlocklist": ["*"] }"#).expect("written");
         assert_eq!(managed_policy(&folders).level, Severity::Ok, "control");
+    }
+
+    #[test]
+    fn named_program_must_be_one_that_can_start() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for (name, mode) in [("program", 0o755), ("text", 0o644)] {
+            fs::write(at(name), "").expect("written");
+            fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).expect("changed");
+        }
+        for (name, level) in
+            [("program", Severity::Ok), ("text", Severity::Bad), ("missing", Severity::Bad), ("", Severity::Bad)]
+        {
+            let path = at(name);
+            for check in [chromium(Some(&path)), xvnc(Some(&path))] {
+                assert_eq!(check.level, level, "{check:?}");
+                assert!(check.found.contains(&path.display().to_string()), "{check:?}");
+            }
+        }
     }
 
     fn day(text: &str) -> NaiveDate {

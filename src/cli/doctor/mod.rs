@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::cli::doctor::browser::ServerPrograms;
 use crate::cli::doctor::check::{Check, Severity};
 use crate::cli::output::{CliError, print_json};
 use crate::cli::process::{single_thread_executor, start_log};
@@ -60,6 +61,9 @@ pub(super) struct DoctorArguments {
     /// Screen that `browser-shell serve` is to have: only `xvnc` needs Xvnc, and `none` needs no viewer
     #[arg(long, value_enum, env = "BROWSER_SHELL_SCREEN", default_value_t = ScreenChoice::Xvnc)]
     screen: ScreenChoice,
+
+    #[command(flatten)]
+    programs: ServerPrograms,
 }
 
 /// Runs all checks and prints them.
@@ -85,12 +89,14 @@ async fn run_checks(settings: &Settings, options: &DoctorArguments, policy: &Pol
     } else {
         (Engine::AgentBrowser, DefaultPolicy::Safe)
     };
+    let runs_agent_browser = checks::runs_agent_browser(policy, engine.unwrap_or(default));
     let mut checks = vec![checks::engine(engine, default)];
-    if engine.unwrap_or(default) == Engine::AgentBrowser {
+    if runs_agent_browser {
         checks.extend([checks::agent_browser(settings).await, checks::node(settings)]);
     }
     if starts_browser {
-        checks.extend(browser::programs_of_serve(if options.browser { ScreenChoice::None } else { options.screen }));
+        let screen = if options.browser { ScreenChoice::None } else { options.screen };
+        checks.extend(browser::programs_of_serve(screen, &options.programs));
     } else {
         checks.extend([
             browser::browser(settings.cdp_port).await,
@@ -105,7 +111,11 @@ async fn run_checks(settings: &Settings, options: &DoctorArguments, policy: &Pol
         checks.push(checks::workspace(settings));
     }
     checks.extend([checks::audit_log(settings), checks::dns().await]);
-    checks.extend(checks::sandbox(settings, policy).await);
+    if runs_agent_browser {
+        checks.extend(checks::sandbox(settings, policy).await);
+    } else {
+        checks.push(checks::no_sandbox());
+    }
     checks
 }
 

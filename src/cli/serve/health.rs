@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::http::filter::RequestFilter;
+use crate::api::http::filter::{FilterRefusal, RequestFilter};
 use crate::api::http::{self, Connections, RunningRequests, Shutdown};
 use crate::api::public_port::PublicPort;
 use crate::call::Services;
@@ -52,10 +52,13 @@ pub(super) async fn serve(health: ServeHealth, listener: TcpListener, stop: Canc
 }
 
 async fn check(State(filter): State<Arc<RequestFilter>>, request: Request, next: Next) -> Response {
-    match filter.check(request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => (StatusCode::FORBIDDEN, format!("{}\n", refusal.text())).into_response(),
-    }
+    let text = match filter.check(request.headers()) {
+        Ok(()) => return next.run(request).await,
+        // This port serves no name, whatever --allow-host says.
+        Err(FilterRefusal::Host) => "forbidden: unknown Host; use localhost or an address",
+        Err(refusal) => refusal.text(),
+    };
+    (StatusCode::FORBIDDEN, format!("{text}\n")).into_response()
 }
 
 impl ServeHealth {

@@ -46,6 +46,9 @@ const SIDES: std::ops::RangeInclusive<u16> = 320..=7680;
 /// Maximum number of threads. Calls mostly wait.
 const MAX_THREADS: usize = 8;
 
+/// Folder of the viewer in Debian's package.
+pub(super) const NOVNC: &str = "/usr/share/novnc";
+
 /// Screen of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum ScreenChoice {
@@ -103,7 +106,7 @@ pub(super) struct ServeArguments {
     xvnc: Option<PathBuf>,
 
     /// Folder of noVNC, the viewer
-    #[arg(long, value_name = "DIR", env = "BROWSER_SHELL_NOVNC", default_value = "/usr/share/novnc")]
+    #[arg(long, value_name = "DIR", env = "BROWSER_SHELL_NOVNC", default_value = NOVNC)]
     novnc: PathBuf,
 
     /// Chromium to start [default: found on PATH]

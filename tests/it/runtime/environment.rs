@@ -51,6 +51,21 @@ fn invalid_setting_is_startup_error_that_names_it() {
 }
 
 #[test]
+fn variable_of_another_server_is_named_at_start() {
+    let start = |name: &'static str| {
+        // It ends at once: the token file is missing.
+        let setup = Setup::stand_in().with("BROWSER_SHELL_TOKEN_FILE", "/nowhere/token").with(name, "box.example");
+        let output = setup.command().output().unwrap();
+        assert!(!output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let stderr = start("BROWSER_SHELL_ALLOW_HOST");
+    let names = ["`BROWSER_SHELL_ALLOW_HOST` has no effect", "`BROWSER_SHELL_ALLOW_HOSTS`"];
+    assert!(names.iter().all(|name| stderr.contains(name)), "{stderr}");
+    assert!(!start("BROWSER_SHELL_ALLOW_HOSTS").contains("no effect"), "control: its own variable");
+}
+
+#[test]
 fn every_flag_shows_its_variable_in_help() {
     let output = program().args(["runtime", "--help"]).output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
