@@ -6,7 +6,7 @@
 //! A small output is processed on the thread where it arrives. Larger ones are processed on a separate thread, and large ones one at a
 //! time, so that a page that prints millions of values takes neither the time of other sessions nor a multiple of the memory.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,7 +23,8 @@ use browser_shell_system::metrics::{Gauges, Metrics};
 use browser_shell_system::os::dns::Dns;
 use browser_shell_system::policy_source::PolicySource;
 
-/// Maximum number of sessions with a page. The loss of a page of any further session is not noticed.
+/// Maximum number of sessions whose pages are known. Beyond it, the one that opened a page the longest ago is forgotten, and the loss of
+/// its page is not noticed: a session that ends because it is idle is not removed.
 const MAX_SESSIONS: usize = 4096;
 
 /// Maximum number of closed sessions that are known to have been told that they have no page. An older one is told again.
@@ -87,13 +88,44 @@ impl Services {
 /// Browser that shows the page of each session, and the closed sessions that were told that they have none.
 #[derive(Debug, Default)]
 pub struct Pages {
-    shown: Mutex<HashMap<SessionId, String>>,
+    shown: Mutex<ShownPages>,
     /// The oldest first.
     told: Mutex<VecDeque<SessionId>>,
 }
 
+/// Browsers that show the pages of sessions.
+#[derive(Debug, Default)]
+struct ShownPages {
+    /// Browser of each session, with the turn at which the session opened its last page.
+    browsers: HashMap<SessionId, (String, u64)>,
+    /// The same sessions, the one that opened a page the longest ago first.
+    turns: BTreeMap<u64, SessionId>,
+    next_turn: u64,
+}
+
+impl ShownPages {
+    fn insert(&mut self, session: &SessionId, browser: &str) {
+        self.remove(session);
+        while self.browsers.len() >= MAX_SESSIONS
+            && let Some((_, oldest)) = self.turns.pop_first()
+        {
+            self.browsers.remove(&oldest);
+        }
+        let turn = self.next_turn;
+        self.next_turn += 1;
+        self.browsers.insert(session.clone(), (browser.to_owned(), turn));
+        self.turns.insert(turn, session.clone());
+    }
+
+    fn remove(&mut self, session: &SessionId) {
+        if let Some((_, turn)) = self.browsers.remove(session) {
+            self.turns.remove(&turn);
+        }
+    }
+}
+
 impl Pages {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, String>> {
+    fn lock(&self) -> MutexGuard<'_, ShownPages> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,10 +152,7 @@ impl Pages {
 
     /// Records that a session has opened a page in a browser.
     pub(crate) fn record(&self, session: &SessionId, browser: &str) {
-        let mut pages = self.lock();
-        if pages.len() < MAX_SESSIONS || pages.contains_key(session) {
-            pages.insert(session.clone(), browser.to_owned());
-        }
+        self.lock().insert(session, browser);
     }
 
     /// Forgets the page of a session.
@@ -134,7 +163,7 @@ impl Pages {
 
     /// Returns true if a session has opened a page in another browser than the one that runs now.
     pub(crate) fn is_lost(&self, session: &SessionId, browser: &str) -> bool {
-        self.lock().get(session).is_some_and(|last| last != browser)
+        self.lock().browsers.get(session).is_some_and(|(last, _)| last != browser)
     }
 }
 
@@ -208,6 +237,27 @@ mod tests {
         assert!(!pages.is_lost(&one, "2"));
         pages.forget(&one);
         assert!(!pages.is_lost(&one, "3"));
+    }
+
+    #[test]
+    fn page_opened_the_longest_ago_is_forgotten_first() {
+        let id = |number: usize| SessionId::new(&format!("s{number}")).expect("valid");
+        let pages = Pages::default();
+        for number in 0..MAX_SESSIONS {
+            pages.record(&id(number), "1");
+        }
+        // The first one opens another page, and one is closed.
+        pages.record(&id(0), "1");
+        pages.forget(&id(3));
+        for number in MAX_SESSIONS..MAX_SESSIONS + 2 {
+            pages.record(&id(number), "1");
+        }
+        let is_known = |number: usize| pages.is_lost(&id(number), "2");
+        assert!(is_known(MAX_SESSIONS) && is_known(MAX_SESSIONS + 1), "new sessions are recorded");
+        assert!(!is_known(1), "it opened its page the longest ago");
+        assert!(is_known(0) && is_known(2), "only as many as needed are forgotten");
+        let shown = pages.lock();
+        assert_eq!((shown.browsers.len(), shown.turns.len()), (MAX_SESSIONS, MAX_SESSIONS));
     }
 
     #[test]

@@ -35,7 +35,6 @@ impl BeforeStep for CheckUrl {
             let Some(url) = call.command.value(|kind| kind == ValueKind::Url) else { return Ok(()) };
             let policy = context.policy(&call.session)?;
             let target = parse(url)?;
-            let policy = policy.for_session(context.session.as_ref());
             let decision = decide_target(&policy, &context.services.dns, &target).await;
             context.host.clone_from(&decision.host);
             if !decision.is_allowed() {
@@ -162,8 +161,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::call::request::CallRequest;
     use crate::call::testing::TestPipeline;
     use browser_shell_browser::{BrowserGuard, EnsureBrowser};
+    use browser_shell_core::auth::{Principal, Subject};
 
     #[tokio::test]
     async fn rules_of_a_session_apply_to_its_calls() {
@@ -178,6 +179,41 @@ mod tests {
         ] {
             let reply = pipeline.call(json!({"session_id": session, "argv": ["open", url]})).await;
             assert_eq!(reply.exit_code, code, "{session} {url}: {}", reply.stderr);
+        }
+    }
+
+    #[tokio::test]
+    async fn rules_of_a_subject_apply_to_calls_of_its_sessions() {
+        let pipeline = TestPipeline::new(
+            r#"{"access":{"sessions":"own"},"browser":{"isolation":"session"},"engine":"agent-browser",
+            "open":{"allow_hosts":["8.8.8.8"]},
+            "sessions":[
+                {"match":"u1-*","subject":"ada","open":{"allow_hosts":["9.9.9.9"]}},
+                {"match":"b-*","subject":"ada","open":{"allow_about_blank":false}},
+                {"match":"e-*","subject":"ada","engine":"cdp"}]}"#,
+        );
+        let call = async |subject: &str, session: &str, argv: serde_json::Value| {
+            let arguments = json!({"session_id": session, "argv": argv});
+            let request = CallRequest::of_tool(arguments.as_object().expect("an object"));
+            let principal = Principal { subject: Subject::new(subject), ..Principal::anonymous() };
+            pipeline.send(request.of_principal(Some(principal))).await
+        };
+        for (subject, session, url, code) in [
+            ("ada", "u1-a", "http://9.9.9.9/", Code::Ok),
+            ("ada", "u1-a", "http://8.8.8.8/", Code::HostNotInAllowlist),
+            ("bob", "u1-a", "http://9.9.9.9/", Code::HostNotInAllowlist),
+            ("bob", "u1-a", "http://8.8.8.8/", Code::Ok),
+            ("ada", "s", "http://8.8.8.8/", Code::Ok),
+            ("ada", "b-a", "about:blank", Code::AboutBlankNotAllowed),
+            ("bob", "b-a", "about:blank", Code::Ok),
+        ] {
+            let reply = call(subject, session, json!(["open", url])).await;
+            assert_eq!(reply.decision.code, code, "{subject} {session} {url}: {}", reply.stderr);
+        }
+        // Only the engine `cdp` has this form.
+        for (subject, is_refused) in [("ada", false), ("bob", true)] {
+            let reply = call(subject, "e-a", json!(["wait", "@e1"])).await;
+            assert_eq!(reply.decision.code == Code::ArgumentInvalid, is_refused, "{subject}: {}", reply.stderr);
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Requirements: 1.1, 1.4.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,11 +40,16 @@ impl Validate {
         arguments: Result<CallArguments, Decision>,
     ) -> Result<ValidatedCall, Decision> {
         let CallArguments { session, argv, timeout } = arguments?;
-        let policy = context.services.policy.current_for(Some(&session));
+        let in_force = context.services.policy.current();
         let session = match &context.principal {
-            Some(principal) => session_of(session, principal, session_access(context, &argv, &policy)?)?,
+            Some(principal) => session_of(session, principal, session_access(context, &argv, &in_force)?)?,
             None => session,
         };
+        // Rules may be for the sessions of a subject, so they are looked up by the session with its owner.
+        let policy = in_force.map(|policy| match policy.for_session(Some(&session)) {
+            Cow::Borrowed(_) => Arc::clone(&policy),
+            Cow::Owned(own) => Arc::new(own),
+        });
         let profile = context.options.profile;
         let enabled = |name: &str| policy.as_ref().is_ok_and(|policy| policy.enables_in(profile, name));
         let argv = with_grammar_paths(&context.options, argv);

@@ -128,6 +128,15 @@ pub struct CookieParam<'a> {
     pub expires: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_site: Option<CookieSameSite>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition_key: Option<CookiePartitionKey<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CookiePartitionKey<'a> {
+    pub top_level_site: &'a str,
+    pub has_cross_site_ancestor: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]

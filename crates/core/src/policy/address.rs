@@ -1,8 +1,8 @@
 //! Public and private IP addresses.
 //!
 //! Requirement 2.4. An address is public if the most specific row of IANA's special-purpose registries that contains it says
-//! so or, where no row contains it, if it is plain unicast: not multicast and, for IPv6, inside `2000::/3`. The CSV files in `data/` are
-//! unchanged copies of what IANA publishes; `data/README.md` names their date and how to update them.
+//! so or, where no row contains it, if it is plain unicast: not multicast, no address of a cloud's host and, for IPv6, inside `2000::/3`.
+//! The CSV files in `data/` are unchanged copies of what IANA publishes; `data/README.md` names their date and how to update them.
 //!
 //! Invariants:
 //! - An address that embeds an IPv4 address is public only if that one is public too.
@@ -24,6 +24,9 @@ pub(super) enum NotPublic {
     /// Multicast: 224.0.0.0/4 (RFC 5771) or `ff00::/8` (RFC 4291).
     #[error("multicast addresses are not hosts")]
     Multicast,
+    /// The endpoint of the host in a cloud, which every machine there reaches.
+    #[error("Azure's virtual machines reach their host at it")]
+    CloudHost,
     /// IPv6 outside `2000::/3`, the only space that is allocated as global unicast (RFC 4291 section 2.4).
     #[error("only 2000::/3 is global unicast (RFC 4291)")]
     NotGlobalUnicast,
@@ -54,6 +57,9 @@ pub(super) fn check_public(address: IpAddr, is_exempt: impl Fn(IpAddr) -> bool +
 
 /// Checks an address without the addresses that it embeds.
 fn check_outer(address: IpAddr) -> Result<(), NotPublic> {
+    if address == AZURE_HOST {
+        return Err(NotPublic::CloudHost);
+    }
     let blocks = special_blocks().ok_or(NotPublic::RegistryUnreadable)?;
     let row = blocks.iter().filter(|block| block.net.contains(&address)).max_by_key(|block| block.net.prefix_len());
     match row {
@@ -67,6 +73,10 @@ fn check_outer(address: IpAddr) -> Result<(), NotPublic> {
         },
     }
 }
+
+/// Endpoint of the host of Azure's virtual machines: a public address, which leads to configuration and certificates of the machine.
+/// Source: <https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16>.
+const AZURE_HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16));
 
 const GLOBAL_UNICAST: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 

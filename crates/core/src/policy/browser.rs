@@ -172,6 +172,17 @@ pub struct StateCookie {
     pub secure: bool,
     /// The requests from other sites that have the cookie; `None` if the state does not say it.
     pub same_site: Option<SameSite>,
+    /// The pages that have the cookie, if it is for those of one site only.
+    pub partition: Option<CookiePartition>,
+}
+
+/// The pages that have a partitioned cookie (CHIPS).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CookiePartition {
+    /// The site of the tab, such as `https://a.example`.
+    pub top_level_site: String,
+    /// True if the page is in a frame of another site, or below one.
+    pub has_cross_site_ancestor: bool,
 }
 
 impl fmt::Debug for StateCookie {

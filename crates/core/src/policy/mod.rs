@@ -38,8 +38,8 @@ pub mod url;
 pub use crate::json::Problem;
 pub(crate) use address::{parse_cidr, position_of_block};
 pub use browser::{
-    BrowserRules, BrowserState, Isolation, SameSite, SessionPattern, SessionSelector, StateCookie, StateItem,
-    StateOrigin, StateSource, StorageState, SubjectChoice,
+    BrowserRules, BrowserState, CookiePartition, Isolation, SameSite, SessionPattern, SessionSelector, StateCookie,
+    StateItem, StateOrigin, StateSource, StorageState, SubjectChoice,
 };
 pub use evaluate::Evaluation;
 pub use rules::{

@@ -125,8 +125,8 @@ impl Policy {
                 Some("browser.state has no effect: browser.isolation is `shared`; set it to `session`")
             }
             None => Some(
-                "browser.state has no effect except in the runtime's mode `shared`: elsewhere the isolation is `shared` without \
-                 browser.isolation; set it to `session`",
+                "browser.state has an effect in `serve`, `mcp --browser` and the runtime's mode `shared` only: elsewhere the isolation \
+                 is `shared` without browser.isolation; set it to `session`",
             ),
         }
     }
@@ -360,7 +360,7 @@ mod tests {
         };
         let state = r#""state":{"mail-*":{"cookies":[]}}"#;
         for (isolation, begin) in [
-            ("", "browser.state has no effect except in the runtime's mode `shared`: "),
+            ("", "browser.state has an effect in `serve`, `mcp --browser` and the runtime's mode `shared` only: "),
             (r#","isolation":"shared""#, "browser.state has no effect: browser.isolation is `shared`; "),
         ] {
             let found = notes(&format!("{state}{isolation}"));

@@ -5,7 +5,7 @@
 //!
 //! Invariants:
 //! - An accepted URL is `about:blank`, or an absolute http or https URL with a host and without user information.
-//! - A text that two parsers could read differently (backslashes, `http:host`, user information) is refused.
+//! - A text that two parsers could read differently (backslashes before the query, `http:host`, user information) is refused.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -77,8 +77,9 @@ pub fn parse(text: &str) -> Result<PageUrl, Decision> {
     if text.chars().any(char::is_control) {
         return Err(malformed("control characters are not allowed in a URL"));
     }
-    if text.contains('\\') {
-        return Err(malformed("backslashes are not allowed in a URL: browsers read them as slashes"));
+    // In a query or fragment, no parser reads one as a slash, nor finds a host.
+    if text.split(['?', '#']).next().unwrap_or_default().contains('\\') {
+        return Err(malformed("backslashes are not allowed before the query of a URL: browsers read them as slashes"));
     }
     if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
         return Err(malformed("the URL begins or ends with white space"));

@@ -392,6 +392,10 @@ impl From<GateError> for Decision {
             let reason = format!("another program listens on port {port}, at which agent-browser reaches the browser");
             return Self::new(Code::EndpointPortInUse, reason);
         }
-        Self::new(Code::GateUnavailable, "the control gate could not prepare the session's part of the browser")
+        let reason = match error {
+            GateError::State(_) => "the saved state of the session cannot be used; the server's log says why",
+            _ => "the control gate could not prepare the session's part of the browser",
+        };
+        Self::new(Code::GateUnavailable, reason)
     }
 }

@@ -14,12 +14,14 @@ use serde_json::{Value, json};
 use crate::gate::browser::{Browser, GateError, PageOwner};
 use crate::gate::page::Page;
 use crate::gate::session::state::{Context, GateSession};
+use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::BrowserContextId;
 use browser_shell_cdp::protocol::browser::GrantPermissions;
-use browser_shell_cdp::protocol::network::{CookieParam, CookieSameSite, SetCookies};
+use browser_shell_cdp::protocol::network::{CookieParam, CookiePartitionKey, CookieSameSite, SetCookies};
 use browser_shell_cdp::protocol::page::Navigate;
 use browser_shell_cdp::protocol::runtime::Evaluate;
 use browser_shell_cdp::protocol::target::CreateBrowserContext;
+use browser_shell_system::os::{describe, files};
 
 /// URL of the empty page.
 pub(super) const BLANK: &str = "about:blank";
@@ -172,7 +174,11 @@ fn read_state(source: &StateSource) -> Result<Cow<'_, StorageState>, GateError> 
 async fn load_state(browser: &Arc<Browser>, context: &BrowserContextId, state: &StorageState) -> Result<(), GateError> {
     let cookies: Vec<_> = state.cookies.iter().map(to_cookie).collect();
     if !cookies.is_empty() {
-        browser.root(&SetCookies { cookies, browser_context_id: context }).await?;
+        let set = SetCookies { cookies, browser_context_id: context };
+        browser.root(&set).await.map_err(|error| match error {
+            CommandError::Refused { .. } => GateError::State(error.to_string()),
+            error => error.into(),
+        })?;
     }
     for origin in &state.origins {
         store_origin(browser, context, origin).await?;
@@ -183,13 +189,8 @@ async fn load_state(browser: &Arc<Browser>, context: &BrowserContextId, state: &
 /// Reads a state from a file.
 fn read_file(path: &std::path::Path) -> Result<StorageState, GateError> {
     let failed = |message: String| GateError::State(format!("`{}`: {message}", path.display()));
-    let read = || {
-        let mut text = String::new();
-        let file = std::fs::File::open(path)?;
-        std::io::Read::read_to_string(&mut std::io::Read::take(file, MAX_FILE), &mut text)?;
-        Ok(text)
-    };
-    let text = read().map_err(|error: std::io::Error| failed(error.to_string()))?;
+    let bytes = files::read(path, MAX_FILE).map_err(|error| failed(describe(&error)))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_owned()))?;
     StorageState::parse(&text).map_err(|problems| failed(problems.first().map(ToString::to_string).unwrap_or_default()))
 }
 
@@ -207,6 +208,10 @@ fn to_cookie(cookie: &StateCookie) -> CookieParam<'_> {
             SameSite::Strict => CookieSameSite::Strict,
             SameSite::Lax => CookieSameSite::Lax,
             SameSite::None => CookieSameSite::None,
+        }),
+        partition_key: cookie.partition.as_ref().map(|partition| CookiePartitionKey {
+            top_level_site: &partition.top_level_site,
+            has_cross_site_ancestor: partition.has_cross_site_ancestor,
         }),
     }
 }
@@ -264,9 +269,50 @@ where
 
 #[cfg(test)]
 mod tests {
+    use browser_shell_core::decision::{Code, Decision};
     use tokio::sync::oneshot;
 
     use super::*;
+
+    #[test]
+    fn file_with_a_state_is_read_whole_or_refused_with_reason() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state.json");
+        let room = usize::try_from(MAX_FILE).expect("small");
+        std::fs::write(&path, format!("{{{}}}", " ".repeat(room - 2))).expect("written");
+        assert_eq!(read_file(&path).expect("control: the largest file"), StorageState::default());
+        std::fs::write(&path, format!("{{{}}}", " ".repeat(room - 1))).expect("written");
+        let error = read_file(&path).expect_err("too large");
+        let text = error.to_string();
+        assert!(text.contains("state.json") && text.contains("larger than 4194304 bytes"), "{text}");
+        let decision = Decision::from(error);
+        assert_eq!(decision.code, Code::GateUnavailable);
+        assert!(decision.reason.starts_with("the saved state of the session cannot be used"), "{decision:?}");
+        assert!(!decision.reason.contains("state.json"), "the path is for the log only: {decision:?}");
+        let other = Decision::from(GateError::NotRunning);
+        assert_eq!((other.code, other.reason.contains("saved state")), (Code::GateUnavailable, false), "control");
+        std::fs::write(&path, [b'{', 0xff]).expect("written");
+        let text = read_file(&path).expect_err("no text").to_string();
+        assert!(text.contains("not UTF-8"), "{text}");
+        let text = read_file(&folder.path().join("no.json")).expect_err("missing").to_string();
+        assert!(text.contains("no such file"), "{text}");
+    }
+
+    #[test]
+    fn partitioned_cookie_keeps_its_partition() {
+        let partition = |members: &str| {
+            let text = format!(
+                r#"{{"cookies":[{{"name":"a","value":"","domain":"a.example","path":"/","secure":true{members}}}]}}"#
+            );
+            let state = StorageState::parse(&text).expect("valid");
+            let cookie = serde_json::to_value(to_cookie(&state.cookies[0])).expect("JSON");
+            cookie.get("partitionKey").cloned()
+        };
+        let saved = r#","partitionKey":"https://shop.example","_crHasCrossSiteAncestor":false"#;
+        let expected = json!({ "topLevelSite": "https://shop.example", "hasCrossSiteAncestor": false });
+        assert_eq!(partition(saved), Some(expected));
+        assert_eq!(partition(""), None, "control");
+    }
 
     #[tokio::test]
     async fn future_without_a_wait_runs_in_the_task_of_its_caller() {

@@ -57,6 +57,11 @@ fn addresses_are_classified_by_range() {
         ("172.32.0.0", true, "just above 172.16/12"),
         ("192.168.1.1", false, "private"),
         ("169.254.169.254", false, "link local: cloud metadata"),
+        ("168.63.129.16", false, "the host of Azure's machines"),
+        ("168.63.129.15", true, "just below it"),
+        ("168.63.129.17", true, "just above it"),
+        ("::ffff:168.63.129.16", false, "the host of Azure's machines, mapped"),
+        ("64:ff9b::168.63.129.16", false, "NAT64 of the host of Azure's machines"),
         ("100.64.0.1", false, "carrier-grade NAT"),
         ("100.127.255.255", false, "carrier-grade NAT"),
         ("100.128.0.0", true, "just above"),
@@ -107,6 +112,17 @@ fn embedded_address_must_be_allowed_too() {
     assert!(check_public(ip("2002:808:808::1"), is_exempt).is_ok(), "6to4 is named and 8.8.8.8 is public");
     assert!(check_public(ip("2002:7f00:1::"), is_exempt).is_err(), "127.0.0.1 inside is not named");
     assert!(check_public(ip("64:ff9b::10.0.0.1"), is_exempt).is_err(), "10.0.0.1 inside is not named");
+}
+
+#[test]
+fn host_of_a_cloud_is_allowed_by_its_address_only() {
+    let (address, mapped) = (ip("168.63.129.16"), ip("::ffff:168.63.129.16"));
+    assert_eq!(check_public(address, |_| false), Err(NotPublic::CloudHost));
+    assert!(check_public(mapped, |outer| outer == mapped).is_err(), "the address inside is not named");
+    let nets = [parse_cidr("168.63.129.16").expect("one address"), parse_cidr("::ffff:0:0/96").expect("a block")];
+    let is_exempt = |address| position_of_block(&nets, address).is_some();
+    assert_eq!(check_public(address, is_exempt), Ok(()));
+    assert_eq!(check_public(mapped, is_exempt), Ok(()));
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use super::fields::{Choice, FieldKind, Fields, FlagValue, InvalidValue, read};
+use super::fields::{Choice, FieldKind, Fields, FlagValue, InvalidValue, read, type_name};
 use super::text::{ANY, PathKind, SESSION_PATTERN, SUBJECT, Text};
 use crate::json::{self, Problem};
 use crate::policy::browser::{
-    BrowserRules, BrowserState, Isolation, SameSite, SessionSelector, StateCookie, StateItem, StateOrigin, StateSource,
-    StorageState, SubjectChoice,
+    BrowserRules, BrowserState, CookiePartition, Isolation, SameSite, SessionSelector, StateCookie, StateItem,
+    StateOrigin, StateSource, StorageState, SubjectChoice,
 };
 use crate::policy::url::normalize_host;
 
@@ -80,6 +80,7 @@ fn cookie(fields: &mut Fields<'_>) -> StateCookie {
         http_only: false,
         secure: false,
         same_site: None,
+        partition: None,
     };
     fields.required("name", "The name.", &COOKIE_NAME, &mut cookie.name);
     fields.required("value", "The value.", &COOKIE_VALUE, &mut cookie.value);
@@ -93,13 +94,27 @@ fn cookie(fields: &mut Fields<'_>) -> StateCookie {
     let text = "The requests from other sites that have the cookie. Default: the browser's.";
     let values = SameSite::ALL.iter().map(|value| (value.as_str(), Some(*value)));
     fields.field("sameSite", text, &Choice::new(values), &mut cookie.same_site);
+    cookie.partition = partition(fields);
     cookie
+}
+
+/// Reads the pages that have a partitioned cookie, by the two names that Playwright writes.
+fn partition(fields: &mut Fields<'_>) -> Option<CookiePartition> {
+    let mut site: Option<String> = None;
+    let text = "The site of the tab, such as https://a.example, if the cookie is for pages in its tabs only.";
+    fields.field("partitionKey", text, &ORIGIN, &mut site);
+    // As Playwright takes a cookie without it.
+    let mut has_cross_site_ancestor = true;
+    let text = "With partitionKey: true if the cookie is for frames of other sites in these tabs. Default: true.";
+    fields.field("_crHasCrossSiteAncestor", text, &FlagValue, &mut has_cross_site_ancestor);
+    site.map(|top_level_site| CookiePartition { top_level_site, has_cross_site_ancestor })
 }
 
 fn origin(fields: &mut Fields<'_>) -> StateOrigin {
     let mut origin = StateOrigin { origin: String::new(), local_storage: Vec::new() };
     fields.required("origin", "Scheme, host and port, such as https://a.example.", &ORIGIN, &mut origin.origin);
     origin.local_storage = fields.objects("localStorage", "Its items.", item).unwrap_or_default();
+    fields.field("indexedDB", "Databases, which are not loaded.", &IgnoredArray, &mut ());
     origin
 }
 
@@ -170,6 +185,21 @@ const ORIGIN: Text<String> = Text {
 
 fn plain(text: &str, is_valid: bool, expected: &str) -> Result<String, InvalidValue> {
     if is_valid { Ok(text.to_owned()) } else { Err(InvalidValue::from_message(format!("must be {expected}"))) }
+}
+
+/// An array of which nothing is read.
+struct IgnoredArray;
+
+impl FieldKind for IgnoredArray {
+    type Output = ();
+
+    fn schema(&self) -> Value {
+        json!({ "type": "array" })
+    }
+
+    fn read(&self, value: &Value) -> Result<(), InvalidValue> {
+        if value.is_array() { Ok(()) } else { Err(InvalidValue::new("an array", type_name(value))) }
+    }
 }
 
 /// The time at which a cookie expires, in seconds since 1970; -1 for a cookie that ends with the session.

@@ -58,6 +58,13 @@ fn url_text_is_parsed_like_the_browser() {
         ("https://exa mple.com/", "url-malformed", "space in the host"),
         ("https://example.com/a b", "example.com", "a space in the path is encoded"),
         ("https://example.com\\@evil.example/", "url-malformed", "backslash"),
+        ("https://example.com/a\\b", "url-malformed", "backslash in the path"),
+        ("https://example.com/y?p=a\\b", "example.com", "a backslash in the query is text"),
+        ("https://example.com/#a\\b", "example.com", "a backslash in the fragment is text"),
+        ("https://example.com?\\@evil.example/", "example.com", "the host ends in front of the query"),
+        ("https://?\\evil.example/", "url-malformed", "no host"),
+        ("?\\evil.example/", "url-malformed", "no host"),
+        ("https:\\\\evil.example/?", "url-malformed", "backslashes in front of the host"),
         ("https://user@example.com/", "user-info-not-allowed", ""),
         ("https://user:pw@example.com/", "user-info-not-allowed", ""),
         ("https://@example.com/", "user-info-not-allowed", "empty user information, which parsers drop"),
@@ -77,6 +84,8 @@ fn url_text_is_parsed_like_the_browser() {
 fn browser_receives_serialized_url() {
     let given = parse("HTTP://EXAMPLE.com:80/a/../b c").expect("a page");
     assert_eq!(given.as_str(), "http://example.com/b%20c");
+    let queried = parse("https://example.com?p=a\\b#c\\d").expect("a page");
+    assert_eq!(queried.as_str(), "https://example.com/?p=a\\b#c\\d", "as Chromium keeps them");
     let dotted = parse("https://example.com.:8443/a").expect("a page");
     assert_eq!(dotted.as_str(), "https://example.com:8443/a", "the same name that is looked up");
 }
@@ -84,11 +93,17 @@ fn browser_receives_serialized_url() {
 proptest! {
     /// The text for the browser parses back to the same target: no second parser can find another host in it.
     #[test]
-    fn url_parse_and_print_round_trip(text in "\\PC{0,40}|https?://[a-z0-9.:@%\\[\\]/?#-]{0,40}") {
+    fn url_parse_and_print_round_trip(text in "\\PC{0,40}|https?://[a-z0-9.:@%\\[\\]\\\\/?#-]{0,40}") {
         if let Ok(first) = parse(&text) {
             let again = parse(first.as_str()).expect("the serialized form is accepted");
             prop_assert_eq!(&again, &first);
         }
+    }
+
+    /// A query or a fragment changes no host, whatever it is.
+    #[test]
+    fn query_with_backslashes_leaves_the_host_alone(rest in "[?#][a-z.:@\\\\/?#]{0,20}") {
+        prop_assert_eq!(host(&format!("https://example.com{rest}")), "example.com");
     }
 
     #[test]

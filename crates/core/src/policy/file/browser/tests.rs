@@ -27,6 +27,29 @@ fn storage_state_is_read_and_normalized() {
 }
 
 #[test]
+fn partitioned_cookies_and_databases_are_read() {
+    let read = |text: &str| StorageState::parse(text).expect(text);
+    let partition = |members: &str| {
+        let text = format!(
+            r#"{{"cookies":[{{"name":"a","value":"","domain":"a.example","path":"/","secure":true{members}}}]}}"#
+        );
+        read(&text).cookies.remove(0).partition
+    };
+    let of = |has_cross_site_ancestor| {
+        Some(CookiePartition { top_level_site: "https://shop.example.com".to_owned(), has_cross_site_ancestor })
+    };
+    let site = r#","partitionKey":"https://Shop.example.com""#;
+    assert_eq!(partition(&format!(r#"{site},"_crHasCrossSiteAncestor":false"#)), of(false));
+    assert_eq!(partition(&format!(r#"{site},"_crHasCrossSiteAncestor":true"#)), of(true));
+    assert_eq!(partition(site), of(true));
+    assert_eq!(partition(""), None);
+    assert_eq!(partition(r#","_crHasCrossSiteAncestor":false"#), None, "it says nothing by itself");
+    let database = r#"{"name":"d","version":1,"stores":[]}"#;
+    let databases = read(&format!(r#"{{"origins":[{{"origin":"https://a.example","indexedDB":[{database}]}}]}}"#));
+    assert_eq!(databases, read(r#"{"origins":[{"origin":"https://a.example"}]}"#), "they are left out");
+}
+
+#[test]
 fn first_matching_state_in_file_order_applies() {
     let text =
         r#"{"browser":{"state":{"z-*":{"file":"~/z.json"},"*-1":{"file":"/1.json"},"z-1":{"file":"/z1.json"}}}}"#;
@@ -105,6 +128,11 @@ fn storage_states_with_problems_are_refused() {
         (r#"{"origins":[{"localStorage":[]}]}"#, "origins[0].origin"),
         (r#"{"origins":[{"origin":"ftp://a.example"}]}"#, "origins[0].origin"),
         (r#"{"file":"/x"}"#, "file"),
+        (
+            r#"{"cookies":[{"name":"a","value":"","domain":"a.example","path":"/","partitionKey":"a.example"}]}"#,
+            "cookies[0].partitionKey",
+        ),
+        (r#"{"origins":[{"origin":"https://a.example","indexedDB":{}}]}"#, "origins[0].indexedDB"),
     ] {
         let problems = StorageState::parse(text).expect_err(text);
         assert_eq!(problems.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), [path], "{text}");
