@@ -2,6 +2,7 @@
 //! that run without agent-browser.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,6 +15,7 @@ use crate::call::reply::CallReply;
 use crate::call::request::PageAfterClose;
 use crate::call::services::Services;
 use crate::session::{Lease, Ticket};
+use browser_shell_browser::gate::{GateSession, Secrets};
 use browser_shell_core::auth::Principal;
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::grammar::{LocalAnswer, Profile, ValueKind};
@@ -26,6 +28,9 @@ const BLANK: &str = "about:blank";
 
 /// Timeout for the tabs of a closed session to close.
 const BLANK_PAGE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Maximum time to read the secrets of pages while one of them shows a dialog: others of its process do not answer.
+const DIALOG_TIME: Duration = Duration::from_secs(1);
 
 /// Runs the command of a call in its session.
 ///
@@ -86,6 +91,8 @@ pub(super) async fn run(
         // A field that has just appeared keeps its text from now on. An error is told behind the command.
         let _ = gate.secrets().await;
     }
+    let reads_in_dialog =
+        call.command.row.name == "tab" && lease.gate().is_some_and(|gate| gate.open_dialog().is_some());
     let mut reply = match (refused, lease.engine(), lease.gate(), &unreachable) {
         (Some(decision), ..) => CallReply::refused(decision),
         (_, Engine::Cdp, Some(gate), None) => run_by_cdp(context, call, gate, timeout, &mut run).await,
@@ -95,6 +102,9 @@ pub(super) async fn run(
         }
         (_, Engine::AgentBrowser, ..) => run_by_agent_browser(context, call, &lease, timeout, &mut run).await,
     };
+    if let Some(gate) = lease.gate().filter(|_| reads_in_dialog) {
+        run.read_secrets = Some(Ok(secrets_in_dialog(gate).await));
+    }
     if !call.command.is_close()
         && let Some(gate) = lease.gate()
         && let Some(loss) = loss_since(gate, tab.as_ref()).await
@@ -139,7 +149,16 @@ async fn refuse_unprepared(context: &CallContext, call: &ValidatedCall, lease: L
     decision
 }
 
-/// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open.
+/// Returns the secrets of pages while one of them shows a dialog: those that were seen before, if a page does not answer.
+async fn secrets_in_dialog(gate: &Arc<GateSession>) -> Secrets {
+    match tokio::time::timeout(DIALOG_TIME, gate.secrets()).await {
+        Ok(Ok(secrets)) => secrets,
+        _ => Secrets { is_incomplete: true, ..gate.known_secrets() },
+    }
+}
+
+/// Answers a call of the subcommand `dialog`, and refuses others while a dialog is open, but for those about tabs. A page with a dialog can be
+/// left: it gets the safe answer.
 async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallReply> {
     let gate = lease.gate()?;
     gate.answer_abandoned_dialogs().await;
@@ -157,7 +176,15 @@ async fn answer_for_dialog(call: &ValidatedCall, lease: &Lease) -> Option<CallRe
             }
         });
     }
-    let dialog = gate.open_dialog().filter(|_| !call.command.is_close())?;
+    // The engine `cdp` needs no script of a page for its tab.
+    let is_about_tabs = call.command.row.name == "tab" && lease.engine() == Engine::Cdp;
+    if call.command.is_close() || is_about_tabs {
+        return None;
+    }
+    if call.command.is_navigation() && gate.open_dialog().is_some() {
+        gate.leave_dialogs().await;
+    }
+    let dialog = gate.open_dialog()?;
     let reason = format!("the page shows a dialog of the type `{}`, which waits for an answer", dialog.kind);
     Some(CallReply::refused(Decision::new(Code::DialogOpen, reason)))
 }

@@ -5,7 +5,7 @@
 //!
 //! Invariants: the gate's own commands never wait for those of clients, and are never dropped; those of clients wait while too many
 //! or too large ones are queued, and delay each other only; a message that cannot be read ends the wait for its answer, and not the
-//! connection; every command that a receiver sent is answered once, or its receiver has ended.
+//! connection; an event that is far too large ends its sender; every command that a receiver sent is answered once, or its receiver has ended.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{CommandError, Incoming, Received, encode, leading_id};
+use crate::message::{CommandError, Incoming, Received, encode, flooding_session, leading_id, trailing_session};
 use crate::protocol::{CdpCommand, DebugSessionId};
 use crate::waiters::{Answer, Event, Receiver, Registration, ResponseWaiter, Taker, Waiters};
 
@@ -247,15 +247,29 @@ impl Connection {
 
     /// Hands one message of Chromium to whom it concerns.
     fn take(&self, message: &Received) {
-        let unreadable = match message {
-            Received::Text(text) if self.dispatch(text) => return,
-            Received::Text(text) => text.as_bytes(),
-            Received::Unreadable(head) => head,
+        let (id, flooding) = match message {
+            Received::Text(text) => match flooding_session(text) {
+                None if self.dispatch(text) => return,
+                None => (leading_id(text.as_bytes()), None),
+                session => (None, session),
+            },
+            Received::Unreadable(ends) => (leading_id(&ends.head), trailing_session(&ends.tail)),
         };
-        let id = leading_id(unreadable);
         tracing::warn!(id, "a message of Chromium is too large or cannot be read, and was skipped");
         if let Some(id) = id {
             self.waiters.fail(id);
+        } else if let Some(session) = flooding
+            && let Some(receiver) = self.receiver(Some(&session))
+        {
+            receiver.flooded(&session);
+        }
+    }
+
+    /// Returns the receiver of the events of a session, or of the browser's own.
+    fn receiver(&self, session: Option<&DebugSessionId>) -> Option<Arc<dyn Receiver>> {
+        match session {
+            Some(session) => lock(&self.receivers).get(session).and_then(Weak::upgrade),
+            None => lock(&self.root).as_ref().and_then(Weak::upgrade),
         }
     }
 
@@ -270,11 +284,7 @@ impl Connection {
             },
             (None, Some(method)) => {
                 let session = message.session.as_deref().map(DebugSessionId::from);
-                let receiver = match &session {
-                    Some(session) => lock(&self.receivers).get(session).and_then(Weak::upgrade),
-                    None => lock(&self.root).as_ref().and_then(Weak::upgrade),
-                };
-                if let Some(receiver) = receiver {
+                if let Some(receiver) = self.receiver(session.as_ref()) {
                     let event = Event { session: session.as_ref(), method: &method, params: message.params };
                     receiver.event(event);
                 }

@@ -8,7 +8,7 @@ use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::Received;
+use crate::message::{MAX_LOGGED, Received};
 use crate::protocol::page::EnablePage;
 use crate::protocol::runtime::{Evaluate, Evaluated};
 use crate::protocol::{DebugSessionId, Nothing};
@@ -25,6 +25,10 @@ impl Receiver for Recorder {
 
     fn event(&self, event: Event<'_>) {
         self.0.lock().unwrap().push((0, event.method.to_owned()));
+    }
+
+    fn flooded(&self, session: &DebugSessionId) {
+        self.0.lock().unwrap().push((0, format!("flood of {session}")));
     }
 }
 
@@ -87,6 +91,25 @@ async fn unreadable_message_ends_its_command_only() {
     fixture.write(format!("{{\"id\":{second},\"result\":{{}}}}")).await;
     assert!(succeeding.await.unwrap().is_ok(), "control");
     assert!(!fixture.connection.is_closed());
+}
+
+#[tokio::test]
+async fn event_that_is_far_too_large_is_told_as_a_flood() {
+    let mut fixture = Fixture::new();
+    let (recorder, receiver) = recorder();
+    fixture.connection.add_session(&"0A".into(), &receiver);
+    let event =
+        |text: &str| format!(r#"{{"method":"Runtime.consoleAPICalled","params":{{"a":"{text}"}},"sessionId":"0A"}}"#);
+    fixture.write(event("x")).await;
+    fixture.write(event(&"x".repeat(MAX_LOGGED))).await;
+    fixture.answers.send(Ok(Received::unreadable(event("never read").as_bytes()))).await.unwrap();
+    let other = event("never read").replace("0A", "0B");
+    fixture.answers.send(Ok(Received::unreadable(other.as_bytes()))).await.unwrap();
+    let (id, command) = fixture.command(None).await;
+    fixture.write(format!("{{\"id\":{id},\"result\":{{}}}}")).await;
+    assert!(command.await.unwrap().is_ok(), "control: the connection reads on");
+    let expected = ["Runtime.consoleAPICalled", "flood of 0A", "flood of 0A"].map(|text| (0, text.to_owned()));
+    assert_eq!(*recorder.0.lock().unwrap(), expected);
 }
 
 #[tokio::test]

@@ -15,11 +15,11 @@ use futures::{SinkExt, StreamExt, future};
 use hyper::body::Bytes;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio_tungstenite::tungstenite::Message;
-use tokio_util::bytes::BytesMut;
-use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, FramedRead, FramedWrite};
+use tokio_util::bytes::{Buf, BytesMut};
+use tokio_util::codec::{AnyDelimiterCodec, Decoder, FramedRead, FramedWrite};
 
 use crate::connection::Connection;
-use crate::message::{MAX_MESSAGE, Received};
+use crate::message::{Ends, MAX_MESSAGE, Received};
 use crate::port::{BrowserError, DebuggedBrowser};
 
 /// Our ends of the debugging pipe of one Chromium.
@@ -60,13 +60,19 @@ impl DebugPipe {
 /// Byte that ends each message on the pipe.
 const END: u8 = 0;
 
-/// Codec of the pipe. A message that is too long is skipped: only its first bytes are returned.
+/// Decoder of the pipe. A message that is too long is skipped: only its first and last bytes are returned.
 #[derive(Debug)]
-struct PipeCodec(AnyDelimiterCodec);
+struct PipeCodec {
+    max_message: usize,
+    /// Number of bytes of the buffer that have no end of a message.
+    searched: usize,
+    /// Message that is being skipped.
+    skipped: Option<Ends>,
+}
 
 impl PipeCodec {
-    fn new(max_message: usize) -> Self {
-        Self(AnyDelimiterCodec::new_with_max_length(vec![END], vec![END], max_message))
+    const fn new(max_message: usize) -> Self {
+        Self { max_message, searched: 0, skipped: None }
     }
 }
 
@@ -75,12 +81,26 @@ impl Decoder for PipeCodec {
     type Error = io::Error;
 
     fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Received>> {
-        match self.0.decode(buffer) {
-            Ok(message) => Ok(message.map(|message| Received::new(message.into()))),
-            // The codec drops the rest of the message.
-            Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => Ok(Some(Received::unreadable(buffer))),
-            Err(AnyDelimiterCodecError::Io(error)) => Err(error),
+        let unsearched = buffer.iter().skip(self.searched);
+        let end = unsearched.copied().position(|byte| byte == END).map(|offset| self.searched + offset);
+        let length = end.unwrap_or(buffer.len());
+        if self.skipped.is_none() && end.is_none() && length <= self.max_message {
+            self.searched = length;
+            return Ok(None);
         }
+        let part = buffer.split_to(length);
+        self.searched = 0;
+        if self.skipped.is_none() && length <= self.max_message {
+            buffer.advance(1);
+            return Ok(Some(Received::new(part.into())));
+        }
+        let skipped = self.skipped.get_or_insert_default();
+        skipped.add(&part);
+        if end.is_none() {
+            return Ok(None);
+        }
+        buffer.advance(1);
+        Ok(self.skipped.take().map(Received::Unreadable))
     }
 }
 
@@ -117,16 +137,33 @@ mod tests {
 
     #[tokio::test]
     async fn pipe_skips_long_messages_and_reads_on() {
-        let long = format!("{{\"id\":7,\"result\":\"{}\"}}", "x".repeat(100));
+        let long = format!("{{\"id\":7,\"result\":\"{}end\"}}", "x".repeat(100));
         let bytes = format!("{{\"id\":6}}\0{long}\0{{\"id\":8}}\0");
         let codec = PipeCodec::new(32);
         // Small reads: the long message comes in several parts.
         let reader = tokio::io::BufReader::with_capacity(16, bytes.as_bytes());
         let received: Vec<_> = FramedRead::with_capacity(reader, codec, 16).map(Result::unwrap).collect().await;
-        let [Received::Text(first), Received::Unreadable(head), Received::Text(last)] = &received[..] else {
+        let [Received::Text(first), Received::Unreadable(ends), Received::Text(last)] = &received[..] else {
             panic!("{received:?}");
         };
         assert_eq!((first.as_str(), last.as_str()), (r#"{"id":6}"#, r#"{"id":8}"#));
-        assert!(head.starts_with(br#"{"id":7,"#));
+        assert!(ends.head.starts_with(br#"{"id":7,"#) && ends.tail.ends_with(br#"xend"}"#), "{ends:?}");
+    }
+
+    #[tokio::test]
+    async fn pipe_takes_messages_up_to_the_limit_however_they_come() {
+        for capacity in [1, 7, 1024] {
+            let bytes = format!("{0}\0{0}x\0\0{0}\0", "a".repeat(32));
+            let reader = tokio::io::BufReader::with_capacity(capacity, bytes.as_bytes());
+            let frames = FramedRead::with_capacity(reader, PipeCodec::new(32), capacity);
+            let lengths: Vec<_> = frames
+                .map(|received| match received.unwrap() {
+                    Received::Text(text) => Some(text.len()),
+                    Received::Unreadable(_) => None,
+                })
+                .collect()
+                .await;
+            assert_eq!(lengths, [Some(32), None, Some(0), Some(32)], "{capacity}");
+        }
     }
 }

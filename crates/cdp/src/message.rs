@@ -8,15 +8,29 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::protocol::DebugSessionId;
+use crate::protocol::runtime::LOGGED;
 
 /// Maximum length of a message of Chromium that is read, in bytes.
 pub(super) const MAX_MESSAGE: usize = 128 * 1024 * 1024;
 
-/// Number of bytes that are kept of a message that is not read.
-const HEAD: usize = 64;
+/// Maximum length of an event by which a page logs something, in bytes. Texts come whole, and Chromium needs several times their length for
+/// each: a page that logs more at once keeps all others waiting.
+pub(super) const MAX_LOGGED: usize = 8 * 1024 * 1024;
+
+/// Number of bytes that are kept of each end of a message that is not read.
+const END: usize = 64;
 
 /// Beginning of an answer.
 const ANSWER_START: &[u8] = br#"{"id":"#;
+
+/// Beginning of an event, up to its method.
+const EVENT_START: &str = r#"{"method":""#;
+
+/// Last member of an event of a session, up to its value.
+const SESSION_START: &[u8] = br#","sessionId":""#;
+
+/// Text behind the session of an event.
+const SESSION_END: &[u8] = br#""}"#;
 
 /// Reason why a command has no result.
 #[derive(Debug, Error)]
@@ -45,8 +59,25 @@ pub enum CommandError {
 pub(super) enum Received {
     /// A text.
     Text(String),
-    /// The first bytes of a message that is too long or not a text.
-    Unreadable(Vec<u8>),
+    /// A message that is too long or not a text.
+    Unreadable(Ends),
+}
+
+/// First and last bytes of a message that is not read.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    pub(super) head: Vec<u8>,
+    /// Nothing of a message that is no text.
+    pub(super) tail: Vec<u8>,
+}
+
+impl Ends {
+    /// Adds the next bytes of the message.
+    pub(super) fn add(&mut self, part: &[u8]) {
+        self.head.extend(part.iter().take(END.saturating_sub(self.head.len())));
+        self.tail.extend(part.iter().skip(part.len().saturating_sub(END)));
+        self.tail.drain(..self.tail.len().saturating_sub(END));
+    }
 }
 
 impl Received {
@@ -55,13 +86,40 @@ impl Received {
         if message.len() > MAX_MESSAGE {
             return Self::unreadable(&message);
         }
-        String::from_utf8(message).map_or_else(|error| Self::unreadable(error.as_bytes()), Self::Text)
+        String::from_utf8(message).map_or_else(
+            |error| {
+                let head = error.as_bytes().iter().take(END).copied().collect();
+                Self::Unreadable(Ends { head, tail: Vec::new() })
+            },
+            Self::Text,
+        )
     }
 
-    /// Keeps the first bytes of a message that is not read.
+    /// Keeps the ends of a message that is not read.
     pub(super) fn unreadable(message: &[u8]) -> Self {
-        Self::Unreadable(message.iter().take(HEAD).copied().collect())
+        let mut ends = Ends::default();
+        ends.add(message);
+        Self::Unreadable(ends)
     }
+}
+
+/// Returns the session of a message by which a page logs too much at once.
+pub(super) fn flooding_session(message: &str) -> Option<DebugSessionId> {
+    let method = message.strip_prefix(EVENT_START).filter(|_| message.len() > MAX_LOGGED);
+    let is_logged = |method: &str| {
+        LOGGED.iter().any(|logged| method.strip_prefix(logged).is_some_and(|rest| rest.starts_with('"')))
+    };
+    let is_flood = method.is_some_and(is_logged);
+    trailing_session(message.as_bytes()).filter(|_| is_flood)
+}
+
+/// Returns the session of an event of which only the last bytes are known. Chromium writes it last, and a quote in a text of the page has a
+/// backslash in front of it.
+pub(super) fn trailing_session(tail: &[u8]) -> Option<DebugSessionId> {
+    let tail = tail.get(tail.len().saturating_sub(END)..)?.strip_suffix(SESSION_END)?;
+    let start = tail.windows(SESSION_START.len()).rposition(|part| part == SESSION_START)?;
+    let id = str::from_utf8(tail.get(start + SESSION_START.len()..)?).ok()?;
+    (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric())).then(|| id.into())
 }
 
 /// Message of Chromium.
@@ -120,8 +178,49 @@ mod tests {
     fn long_and_binary_messages_are_unreadable() {
         assert!(matches!(Received::new(b"{}".to_vec()), Received::Text(_)), "control");
         let received = Received::new(b"{\"id\":3,\"result\":\"\xff\"}".to_vec());
-        assert!(matches!(received, Received::Unreadable(head) if leading_id(&head) == Some(3)));
+        assert!(matches!(received, Received::Unreadable(Ends { head, .. }) if leading_id(&head) == Some(3)));
+        let received = Received::new(b"{\"method\":\"a\",\"params\":\"\xff\",\"sessionId\":\"A\"}".to_vec());
+        assert!(matches!(received, Received::Unreadable(Ends { tail, .. }) if tail.is_empty()), "nobody is blamed");
         let received = Received::new(vec![0; MAX_MESSAGE + 1]);
-        assert!(matches!(received, Received::Unreadable(head) if head.len() == HEAD), "too long");
+        let Received::Unreadable(Ends { head, tail }) = received else { panic!("too long") };
+        assert_eq!((head.len(), tail.len()), (END, END));
+    }
+
+    #[test]
+    fn ends_of_a_message_are_those_of_all_its_parts() {
+        let mut ends = Ends::default();
+        for part in ["ab", "", &"c".repeat(200), "de"] {
+            ends.add(part.as_bytes());
+        }
+        assert_eq!(ends.head, format!("ab{}", "c".repeat(END - 2)).into_bytes());
+        assert_eq!(ends.tail, format!("{}de", "c".repeat(END - 2)).into_bytes());
+    }
+
+    #[test]
+    fn session_is_read_from_the_end_of_events_only() {
+        let session = |tail: &str| trailing_session(tail.as_bytes()).map(|id| id.as_str().to_owned());
+        let long = "\u{e9}".repeat(50);
+        assert_eq!(session(&format!(r#"{long}"}},"sessionId":"0A1B"}}"#)).as_deref(), Some("0A1B"));
+        for tail in [
+            r#"{"a":"\",\"sessionId\":\"0A1B"}"#,
+            r#","sessionId":"0A1B"}}"#,
+            r#","sessionId":""}"#,
+            r#"{"a":"b"}"#,
+            "",
+        ] {
+            assert_eq!(session(tail), None, "{tail}");
+        }
+    }
+
+    #[test]
+    fn only_long_events_of_logs_are_floods() {
+        let event = |method: &str, length: usize| {
+            format!(r#"{{"method":"{method}","params":{{"a":"{}"}},"sessionId":"0A1B"}}"#, "x".repeat(length))
+        };
+        for method in ["Runtime.consoleAPICalled", "Runtime.exceptionThrown"] {
+            assert!(flooding_session(&event(method, MAX_LOGGED)).is_some(), "{method}");
+            assert!(flooding_session(&event(method, MAX_LOGGED / 2)).is_none(), "control: {method}");
+        }
+        assert!(flooding_session(&event("Network.requestWillBeSent", MAX_LOGGED)).is_none(), "control");
     }
 }

@@ -39,6 +39,9 @@ pub trait Receiver: Send + Sync {
 
     /// Takes an event of one of the receiver's sessions.
     fn event(&self, event: Event<'_>);
+
+    /// Called instead if the event is so large that it keeps others waiting.
+    fn flooded(&self, _session: &DebugSessionId) {}
 }
 
 /// Error code of the protocol for a command without a result.

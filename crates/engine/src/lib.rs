@@ -33,7 +33,7 @@ pub async fn carry_out(job: &Job<'_>) -> Carried {
     let outcome = tokio::select! {
         biased;
         carried = perform(job) => return carried,
-        () = job.gate.wait_for_dialog() => interrupted(job, Code::DialogOpen).await,
+        () = wait_for_dialog(job) => interrupted(job, Code::DialogOpen).await,
         () = wait_until_slow(job) => interrupted(job, Code::PageLoading).await,
         () = wait_for_crash(job.gate) => Outcome::Unknown,
         () = job.cancel.cancelled() => Outcome::Cancelled,
@@ -72,6 +72,16 @@ async fn perform(job: &Job<'_>) -> Carried {
         Action::TurnTo(position) => tabs::turn_to(gate, *position).await.into(),
         Action::CloseTab(position) => tabs::close(gate, *position).await.into(),
         Action::Close => Outcome::Done(json!({ "closed": true })).into(),
+    }
+}
+
+/// Waits until a dialog ends the action. Tabs are listed, turned to and closed whatever they show, and a page is opened or left whatever other
+/// tabs show.
+async fn wait_for_dialog(job: &Job<'_>) {
+    match job.action {
+        Action::Tabs | Action::TurnTo(_) | Action::CloseTab(_) => std::future::pending().await,
+        Action::Open(_) | Action::Back | Action::Forward | Action::Reload => job.gate.wait_for_own_dialog().await,
+        _ => job.gate.wait_for_dialog().await,
     }
 }
 

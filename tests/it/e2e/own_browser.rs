@@ -80,7 +80,8 @@ fn redirect_to_another_program_ends_no_browser() {
     let open = |session: &str, path: &str| server.call(session, &["open", &format!("http://{SHOP}/{path}")]).ok();
     open("other", "hello?kept");
     open("s", "gate/programs");
-    for selector in ["#framed", "#sent", "#blank"] {
+    // One that only Chromium takes for a URL, too.
+    for selector in ["#framed", "#unread", "#sent", "#blank"] {
         let mut shown = server.call("s", &["click", selector]).ok().stderr;
         wait_for(selector, || {
             if !shown.contains("was not followed") {
@@ -91,6 +92,54 @@ fn redirect_to_another_program_ends_no_browser() {
     }
     let address = server.call("other", &["get", "url"]).ok().stdout;
     assert!(address.contains("/hello?kept"), "{address}");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn tab_for_another_program_is_closed_and_told() {
+    let server = env().with_policy(&json!({"subcommands": {"enable": ["get", "tab"]}})).serve();
+    server.call("s", &["open", &format!("http://{SHOP}/gate/programs")]).ok();
+    let tabs = || server.call("s", &["tab"]).ok().data()["tabs"].as_array().unwrap().len();
+    // More than a session may have, if they stayed.
+    for round in 0..10 {
+        for (selector, scheme) in [("#mail-tab", "mailto"), ("#meet-tab", "meet+app")] {
+            let told = format!("a link to another program (`{scheme}:`) was not followed");
+            let mut shown = server.call("s", &["click", selector]).ok().stderr;
+            wait_for(selector, || {
+                if !shown.contains(&told) {
+                    shown.push_str(&server.call("s", &["get", "url"]).ok().stderr);
+                }
+                shown.contains(&told).then_some(())
+            });
+            assert!(!shown.contains("more tabs"), "{round}: {shown}");
+        }
+    }
+    assert_eq!(tabs(), 1);
+    // Control: a tab that shows nothing yet stays, and there is room for it.
+    let opened = server.call("s", &["click", "#empty-tab"]).ok();
+    assert!(!opened.stderr.contains("more tabs"), "{opened:?}");
+    wait_for("control: the empty tab", || (tabs() == 2).then_some(()));
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn request_that_asks_for_a_login_takes_no_input() {
+    let server = env().serve();
+    let call = |argv: &[&str]| server.call_within(30, "s", argv);
+    call(&["open", &format!("http://{SHOP}/gate/asked")]).ok();
+    let text = |selector: &str| call(&["get", "text", selector]).ok().data()["text"].as_str().unwrap().to_owned();
+    for (number, selector, ended) in [(1, "#fetch", "fetch 401"), (2, "#image", "image failed")] {
+        call(&["click", selector]).ok();
+        wait_for(ended, || (text("#log") == ended).then_some(()));
+        call(&["click", "#count"]).ok();
+        assert_eq!(text("#counted"), format!("counted {number}"), "{selector}");
+    }
+    // A page that asks is not shown as one that was opened; control: one that does not ask.
+    let asked = call(&["open", &format!("http://{SHOP}/login-wall?Basic")]).fails_with(1);
+    assert!(asked.stderr.starts_with("login-required: "), "{asked:?}");
+    assert_eq!(call(&["open", &format!("http://{SHOP}/login-wall")]).ok().data()["status"], 401);
+    open(&server, "after");
+    shows(&server, "after");
 }
 
 #[test]

@@ -219,6 +219,28 @@ fn frames_of_real_pages_still_work() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn request_that_asks_for_a_login_ends_without_a_window() {
+    const ASKS: &str =
+        "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Type: text/plain\r\n";
+    let shop = Site::start(SHOP, vec![("/asks", ASKS, b"log in".to_vec())]);
+    let ask = |chromium: &Chromium| {
+        let mut tab = chromium.tab();
+        tab.open(&shop.url("/"));
+        tab.text(
+            "Promise.race([
+                fetch('/asks').then(answer => `answered ${answer.status}`),
+                new Promise(end => setTimeout(end, 3000, 'waits')),
+            ])",
+        )
+    };
+    for guarded in guarded_by_policy_and_settings() {
+        assert_eq!(ask(&guarded), "answered 401");
+    }
+    assert_eq!(ask(&Chromium::start(&Files::new(), &LaunchOptions::default())), "waits", "control");
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn base_image_policies_do_not_override_ours() {
     let loose = r#"{ "URLBlocklist": [], "URLAllowlist": ["file://*", "*"], "DownloadRestrictions": 0 }"#;
     let with = |name: &str| {

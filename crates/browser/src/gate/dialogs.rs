@@ -3,6 +3,9 @@
 //! The tabs know which dialogs are open. Nothing is remembered beside them, so a dialog ends with its tab and with Chromium.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
 
 use crate::gate::browser::{Browser, PageOwner, is_safe_to_accept};
 use crate::gate::notices::{Dialog, Notice, SeenNotice};
@@ -11,9 +14,19 @@ use crate::gate::session::GateSession;
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::DebugSessionId;
 use browser_shell_cdp::protocol::page::HandleJavaScriptDialog;
+use browser_shell_cdp::protocol::runtime::Evaluate;
 
 /// End of a dialog that nobody has answered.
 const ENDED: &str = "closed by the page";
+
+/// Number of dialogs in a row of a page that is left. One that shows more of them is closed.
+const MAX_IN_A_ROW: usize = 4;
+
+/// Time in which a page that responds shows the next dialog.
+const NEXT_TIME: Duration = Duration::from_millis(300);
+
+/// Maximum time for a page to respond or to show the next dialog.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Dialog that waits for the agent.
 struct Waiting {
@@ -75,6 +88,12 @@ impl GateSession {
         self.wait_for_dialogs(|| self.open_dialog().is_some()).await;
     }
 
+    /// Waits until the tab that the session acts on shows a dialog that waits for the agent.
+    pub async fn wait_for_own_dialog(&self) {
+        let waits = |page: Arc<Page>| page.dialog().is_some_and(|open| open.waiting_number().is_some());
+        self.wait_for_dialogs(|| self.active_page().is_some_and(waits)).await;
+    }
+
     /// Waits until a tab shows a dialog that waits for the agent.
     pub(in crate::gate) async fn wait_for_dialog_of(&self, page: &Page) {
         self.wait_for_dialogs(|| page.dialog().is_some()).await;
@@ -113,19 +132,52 @@ impl GateSession {
 
     /// Gives the safe answer to dialogs that wait for an agent whom the policy no longer lets answer.
     pub async fn answer_abandoned_dialogs(&self) {
-        if self.can_answer_dialogs() {
-            return;
+        if !self.can_answer_dialogs() {
+            self.answer_safely().await;
         }
-        for waiting in self.waiting_dialogs() {
+    }
+
+    /// Gives the safe answer to the dialogs that wait for the agent, so that a page can be left or opened. A tab that goes on to show
+    /// dialogs is closed, as one that hangs.
+    pub async fn leave_dialogs(&self) {
+        for _ in 0..MAX_IN_A_ROW {
+            let answered = self.answer_safely().await;
+            let quiet = async {
+                let script = Evaluate { expression: "1", ..Evaluate::default() };
+                join_all(answered.iter().map(|Waiting { browser, session, .. }| {
+                    browser.connection.send_within(RESPONSE_TIMEOUT, Some(session), &script)
+                }))
+                .await;
+                tokio::time::sleep(NEXT_TIME).await;
+            };
+            tokio::select! {
+                biased;
+                () = self.wait_for_dialog() => {}
+                () = quiet => return,
+            }
+        }
+        let Some(browser) = self.browser() else { return };
+        // Two sessions with the same tabs must not both replace them.
+        let _recovery = browser.recovery.lock().await;
+        let pages: Vec<_> = self.waiting_dialogs().into_iter().map(|waiting| waiting.page).collect();
+        let count = self.replace_tabs(&browser, &pages).await;
+        tracing::warn!(count, "tabs that show one dialog after the other were closed");
+    }
+
+    /// Gives the safe answer to the dialogs that wait for the agent, and notes it. Returns them.
+    async fn answer_safely(&self) -> Vec<Waiting> {
+        let all = self.waiting_dialogs();
+        for waiting in &all {
             match waiting.answer(is_safe_to_accept(&waiting.dialog.kind), None).await {
                 Ok(Some(dialog)) => {
-                    self.forget_dialog(&waiting);
+                    self.forget_dialog(waiting);
                     self.add_notice(Notice::Dialog(dialog));
                 }
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "a dialog that no agent may answer stays open"),
+                Err(error) => tracing::warn!(%error, "a dialog did not take the safe answer and stays open"),
             }
         }
+        all
     }
 
     /// Returns and forgets what pages did since the last answer, each with whether it happened during the call that runs. A

@@ -12,6 +12,9 @@ const MAX_NOTICES: usize = 16;
 /// the whole text before they shorten it.
 const MAX_TEXT: usize = 64 * 1024;
 
+/// Type of the dialog in which Chromium asks for a name and a password.
+const AUTHENTICATION: &str = "auth";
+
 /// Dialog that a page opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialog {
@@ -34,6 +37,11 @@ impl Dialog {
     pub(super) fn new(kind: &str, message: &str, url: &str, answer: Option<&'static str>) -> Self {
         let (kind, message, url) = (kind.to_owned(), whole_or_mask(message), whole_or_mask(url));
         Self { kind, message, default: String::new(), url, answer, number: None }
+    }
+
+    /// Creates the dialog in which a server asks for a name and a password, which nobody answers.
+    pub(super) fn login(realm: &str, origin: &str) -> Self {
+        Self::new(AUTHENTICATION, realm, origin, Some("dismissed"))
     }
 
     /// Returns the dialog with the text that the page proposes as the answer.
@@ -115,6 +123,10 @@ impl Notice {
     fn is_repeated(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Permission(first), Self::Permission(second)) => first.message == second.message,
+            // The challenge of a response may be told twice, by the response and by the question that Chromium would ask for it.
+            (Self::Dialog(first), Self::Dialog(second)) => {
+                first.kind == AUTHENTICATION && second.kind == AUTHENTICATION && first.url == second.url
+            }
             (Self::TooManyTabs, Self::TooManyTabs)
             | (Self::TabClosed, Self::TabClosed)
             | (Self::KeptSecret, Self::KeptSecret) => true,
@@ -239,6 +251,26 @@ mod tests {
         let taken: Vec<_> = notices.take().into_iter().map(|seen| (seen.notice, seen.is_new)).collect();
         let expected = [("geolocation", false), ("midi", true), ("geolocation", true)];
         assert_eq!(taken, expected.map(|(name, is_new)| (permission(name), is_new)));
+    }
+
+    #[test]
+    fn login_of_a_server_is_reported_once_in_a_call() {
+        let login = |realm, origin| Notice::Dialog(Dialog::login(realm, origin));
+        let alert = || Notice::Dialog(Dialog::new("alert", "a", "http://a.example", Some("accepted")));
+        let mut notices = Notices::default();
+        for notice in [
+            login("a", "http://a.example"),
+            login("b", "http://a.example"),
+            login("a", "http://b.example"),
+            alert(),
+            alert(),
+        ] {
+            notices.add(notice, true);
+        }
+        let taken: Vec<_> = notices.take().into_iter().map(|seen| seen.notice).collect();
+        // Control: other dialogs are all reported.
+        let expected = [login("a", "http://a.example"), login("a", "http://b.example"), alert(), alert()];
+        assert_eq!(taken, expected);
     }
 
     #[test]

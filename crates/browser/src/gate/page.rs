@@ -26,6 +26,9 @@ const MAX_SECRET_FIELDS: usize = 1024;
 /// Maximum number of frames of a tab whose documents are known.
 const MAX_FRAMES: usize = 4096;
 
+/// Interval between two looks at a frame that does not answer.
+const HUNG_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Time in which Chromium begins a navigation that a document has asked for.
 const START_TIME: Duration = Duration::from_millis(100);
 
@@ -83,6 +86,8 @@ struct PageState {
     frames: HashMap<DebugSessionId, OwnFrame>,
     /// Frames whose document was allowed and is not there yet. Until it is, their processes answer nothing.
     loading_frames: HashSet<FrameId>,
+    /// Sessions on frames that do not answer, each with the time at which that was found, if something may have been read there before.
+    hung: HashMap<DebugSessionId, Option<Instant>>,
     /// Dialog that is open.
     dialog: Option<OpenDialog>,
     /// Input that waits for its end.
@@ -136,6 +141,8 @@ struct OwnFrame {
     outer: Option<FrameId>,
     /// True if the frame is in a PDF, and so shows Chromium's viewer.
     is_in_pdf: bool,
+    /// True once its process has answered. Nothing was read in one that has not.
+    has_answered: bool,
 }
 
 impl PageState {
@@ -271,6 +278,7 @@ impl Page {
         let mut state = self.state();
         state.secret_fields.retain(|(known, _)| known != session);
         state.documents.retain(|_, document| document.session != *session);
+        state.hung.remove(session);
         state.crashed.insert(session.clone())
     }
 
@@ -341,7 +349,8 @@ impl Page {
     pub(super) fn add_frame(&self, session: &DebugSessionId, parent: &DebugSessionId, info: &TargetInfo) {
         let is_in_pdf = self.is_in_pdf(info);
         let outer = info.parent_frame_id.clone();
-        let frame = OwnFrame { id: info.target_id.frame(), parent: parent.clone(), outer, is_in_pdf };
+        let id = info.target_id.frame();
+        let frame = OwnFrame { id, parent: parent.clone(), outer, is_in_pdf, has_answered: false };
         self.state().frames.insert(session.clone(), frame);
     }
 
@@ -374,6 +383,7 @@ impl Page {
         let mut state = self.state();
         state.frames.remove(session);
         state.crashed.remove(session);
+        state.hung.remove(session);
         state.secret_fields.retain(|(known, _)| known != session);
         state.documents.retain(|_, document| document.session != *session);
     }
@@ -383,20 +393,72 @@ impl Page {
         std::iter::once(self.session.clone()).chain(self.state().frames.keys().cloned()).collect()
     }
 
-    /// Returns the gate's own sessions on the tab and on its frames whose process runs, and waits for no document: the others answer
-    /// nothing. Those on the viewers of PDFs are left out.
+    /// Returns the gate's own sessions on the tab and on its frames whose process runs, does not hang, and waits for no document: the others
+    /// answer nothing. Those on the viewers of PDFs are left out.
     pub(super) fn running_sessions(&self) -> Vec<DebugSessionId> {
         let state = self.state();
         let is_read = |frame: &OwnFrame| !state.loading_frames.contains(&frame.id) && !frame.is_in_pdf;
         let frames = state.frames.iter().filter(|(_, frame)| is_read(frame)).map(|(session, _)| session);
         let all = std::iter::once(&self.session).chain(frames);
-        all.filter(|session| !state.crashed.contains(*session)).cloned().collect()
+        let is_running =
+            |session: &&DebugSessionId| !state.crashed.contains(*session) && !state.hung.contains_key(*session);
+        all.filter(is_running).cloned().collect()
     }
 
-    /// Returns true if a frame with a process of its own waits for its document.
+    /// Returns true if a frame with a process of its own waits for its document, or does not answer.
     pub(super) fn has_loading_frame(&self) -> bool {
         let state = self.state();
-        state.frames.values().any(|frame| state.loading_frames.contains(&frame.id))
+        !state.hung.is_empty() || state.frames.values().any(|frame| state.loading_frames.contains(&frame.id))
+    }
+
+    /// Records that a frame does not answer, and if something may have been read in it before. Returns false if that is known, for the tab
+    /// itself, and while a dialog keeps all frames from answering.
+    pub(super) fn set_hung(&self, session: &DebugSessionId, may_be_read: bool) -> bool {
+        let mut state = self.state();
+        let Some(frame) = state.frames.get(session) else { return false };
+        if state.dialog.is_some() || state.crashed.contains(session) || state.hung.contains_key(session) {
+            return false;
+        }
+        let found = (may_be_read && frame.has_answered).then(Instant::now);
+        state.hung.insert(session.clone(), found);
+        true
+    }
+
+    /// Records that a frame answers.
+    pub(super) fn set_answering(&self, session: &DebugSessionId) {
+        let mut state = self.state();
+        state.hung.remove(session);
+        if let Some(frame) = state.frames.get_mut(session) {
+            frame.has_answered = true;
+        }
+    }
+
+    /// Returns true if a frame has answered.
+    #[cfg(test)]
+    pub(super) fn has_answered(&self, session: &DebugSessionId) -> bool {
+        self.state().frames.get(session).is_some_and(|frame| frame.has_answered)
+    }
+
+    /// Returns true if a frame does not answer.
+    pub(super) fn is_hung(&self, session: &DebugSessionId) -> bool {
+        self.state().hung.contains_key(session)
+    }
+
+    /// Waits until a frame answers, or is gone.
+    pub(super) async fn wait_until_answering(&self, session: &DebugSessionId) {
+        while self.is_hung(session) && !self.gone.is_cancelled() {
+            tokio::time::sleep(HUNG_INTERVAL).await;
+        }
+    }
+
+    /// Returns true if one of the frames does not answer.
+    pub(super) fn has_hung_frame(&self) -> bool {
+        !self.state().hung.is_empty()
+    }
+
+    /// Returns true if a frame in which something may have been read does not answer, as was found since a call began.
+    pub(super) fn has_hung_since(&self, begin: Option<Instant>) -> bool {
+        self.state().hung.values().flatten().any(|found| begin.is_some_and(|begin| *found >= begin))
     }
 
     /// Returns the gate's own session on the process that shows a frame with a process of its own.
@@ -594,6 +656,9 @@ impl Page {
         let Frame { id, parent_id, url, mime_type, .. } = frame;
         let mut state = self.state();
         state.loading_frames.remove(id);
+        if state.frames.get(session).is_some_and(|frame| frame.id == *id) {
+            state.hung.remove(session);
+        }
         if *id == self.frame {
             state.loss = None;
             state.world = None;

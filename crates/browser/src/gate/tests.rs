@@ -8,6 +8,7 @@ use browser_shell_core::gate::Level;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Isolation;
 use browser_shell_core::session_id::SessionId;
+use browser_shell_core::snapshot::STYLES;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
@@ -24,6 +25,7 @@ use crate::gate::reader::SnapshotRequest;
 use crate::gate::scope::{Denied, EndpointAddress, GateServices};
 use crate::gate::secrets::SecretsError;
 use crate::gate::session::GateSession;
+use browser_shell_cdp::protocol::BackendNodeId;
 use browser_shell_cdp::protocol::browser::GetVersion;
 use browser_shell_cdp::protocol::input::{DispatchMouseEvent, MouseEventType};
 use browser_shell_cdp::protocol::page::FrameTree;
@@ -39,6 +41,8 @@ struct Fake {
     sent: Arc<Mutex<Vec<Value>>>,
     /// Methods that are refused, with their session.
     refused: Arc<Mutex<Vec<(&'static str, &'static str)>>>,
+    /// Sessions that do not answer, with the commands that wait there, but for those that Chromium itself answers.
+    silent: Arc<Mutex<HashMap<&'static str, Vec<Value>>>>,
     /// Results by method, instead of the usual ones.
     results: Arc<Mutex<HashMap<&'static str, Value>>>,
     policy: tempfile::TempPath,
@@ -110,6 +114,8 @@ impl Fake {
         let sent = Arc::new(Mutex::new(Vec::new()));
         let refused = Arc::new(Mutex::new(Vec::new()));
         let results = Arc::new(Mutex::new(HashMap::<&'static str, Value>::new()));
+        let silent = Arc::new(Mutex::new(HashMap::<&'static str, Vec<Value>>::new()));
+        let waiting = silent.clone();
         let (log, refusals, answers, given) = (sent.clone(), refused.clone(), to_gate.clone(), results.clone());
         tokio::spawn(async move {
             while let Some(command) = commands.next().await {
@@ -141,7 +147,10 @@ impl Fake {
                 if refusals.lock().unwrap().iter().any(is_refused) {
                     answer = json!({ "id": command["id"], "error": { "message": "refused" } });
                 }
-                let _ = answers.unbounded_send(Ok(answer.to_string()));
+                match waiting.lock().unwrap().get_mut(session).filter(|_| method != "Fetch.enable") {
+                    Some(answers) => answers.push(answer),
+                    None => drop(answers.unbounded_send(Ok(answer.to_string()))),
+                }
                 log.lock().unwrap().push(command);
             }
         });
@@ -156,7 +165,7 @@ impl Fake {
         let endpoint = Some(Arc::new(EndpointAddress { port: 1, stop: CancellationToken::new() }));
         let id = SessionId::new("s").unwrap();
         let session = GateSession::new(id, Isolation::Shared, endpoint, None, None, weak);
-        let fake = Self { session, browser, to_gate, sent, refused, results, policy, services };
+        let fake = Self { session, browser, to_gate, sent, refused, silent, results, policy, services };
         fake.until(|| fake.browser.pages().iter().any(|page| page.is_ready())).await;
         fake.session.prepare().await.unwrap();
         fake.session.wait_until_shown().await.unwrap();
@@ -191,6 +200,18 @@ impl Fake {
 
     fn refuse(&self, method: &'static str, session: &'static str) {
         self.refused.lock().unwrap().push((method, session));
+    }
+
+    /// Lets a session hang.
+    fn hang(&self, session: &'static str) {
+        self.silent.lock().unwrap().insert(session, Vec::new());
+    }
+
+    /// Lets a session answer again, also what has waited.
+    fn go_on(&self, session: &str) {
+        for answer in self.silent.lock().unwrap().remove(session).unwrap() {
+            self.send(&answer);
+        }
     }
 
     fn count(&self, method: &str) -> usize {
@@ -380,6 +401,23 @@ async fn dialog_gets_safe_answer_after_policy_change() {
 }
 
 #[tokio::test]
+async fn dialog_of_a_page_that_is_left_gets_safe_answer() {
+    let fake = Fake::start().await;
+    for (kind, accept) in [("confirm", false), ("alert", true)] {
+        fake.open_dialog("PAGE", kind);
+        fake.until_dialog().await;
+        fake.sent.lock().unwrap().clear();
+        fake.session.leave_dialogs().await;
+        assert!(fake.session.open_dialog().is_none(), "{kind}");
+        let sent = fake.sent.lock().unwrap().clone();
+        let answers: Vec<_> =
+            sent.iter().filter(|command| command["method"] == "Page.handleJavaScriptDialog").collect();
+        assert!(matches!(answers[..], [answer] if answer["params"]["accept"] == accept), "{kind}: {answers:?}");
+        assert!(!sent.iter().any(|command| command["method"] == "Target.closeTarget"), "its tab stays: {kind}");
+    }
+}
+
+#[tokio::test]
 async fn dialog_waits_if_the_front_end_offers_the_subcommand() {
     // The runtime's compat profile has it without a policy.
     let fake = Fake::start_with("{}").await;
@@ -444,6 +482,52 @@ async fn frame_that_cannot_be_set_up_closes_its_tab() {
 }
 
 #[tokio::test]
+async fn tab_opened_for_another_program_is_closed_and_told() {
+    let fake = Fake::start().await;
+    let closed = || fake.count("Target.closeTarget");
+    let show = |target: &str, url: &str| {
+        let info = json!({
+            "targetId": target, "type": "page", "title": "", "url": url, "attached": true, "browserContextId": "DEFAULT",
+        });
+        fake.send(&json!({ "method": "Target.targetInfoChanged", "params": { "targetInfo": info } }));
+    };
+    let open = |target: &str, url: &str| {
+        let mut event = attached(None, target, "page", target);
+        event["params"]["targetInfo"]["openerId"] = "TAB".into();
+        event["params"]["targetInfo"]["url"] = url.into();
+        fake.send(&event);
+    };
+    let end = async |target: &str| {
+        fake.send(&json!({ "method": "Target.targetDestroyed", "params": { "targetId": target } }));
+        fake.until(|| fake.browser.page(&target.into()).is_none()).await;
+    };
+    let told = |scheme: &str| [(Notice::OtherProgram { scheme: scheme.to_owned() }, false)];
+    // One that is known to show it before it is set up.
+    open("EARLY", "tel:1");
+    fake.until(|| closed() == 1).await;
+    end("EARLY").await;
+    assert_eq!(fake.session.take_notices(), told("tel"));
+    // Control: neither an empty tab, nor one that shows a page or the error of one, nor one that no page opened.
+    open("LATE", "");
+    fake.until(|| fake.browser.page(&"LATE".into()).is_some_and(|page| page.is_ready())).await;
+    for url in ["about:blank", "http://public.test/", "http://none.test/", "chrome://version/"] {
+        show("LATE", url);
+    }
+    show("TAB", "mailto:a@public.test");
+    fake.until(|| fake.browser.page(&"TAB".into()).is_some_and(|page| !page.is_usable())).await;
+    fake.browser.root(&GetVersion {}).await.unwrap();
+    assert_eq!((closed(), fake.session.take_notices()), (1, Vec::new()), "control");
+    show("TAB", "http://public.test/");
+    // Chromium may say so again until the tab is gone.
+    show("LATE", "mailto:a@public.test");
+    show("LATE", "mailto:a@public.test");
+    fake.until(|| closed() == 2).await;
+    end("LATE").await;
+    fake.browser.root(&GetVersion {}).await.unwrap();
+    assert_eq!((closed(), fake.session.take_notices()), (2, told("mailto").to_vec()));
+}
+
+#[tokio::test]
 async fn ended_contexts_are_forgotten_with_their_last_tab() {
     let fake = Fake::start().await;
     let owner: Arc<dyn PageOwner> = fake.session.clone();
@@ -489,6 +573,24 @@ async fn crashed_tab_is_replaced_before_it_is_closed() {
 }
 
 #[tokio::test]
+async fn tab_that_logs_far_too_much_is_replaced_as_a_flood() {
+    let fake = Fake::start().await;
+    let log = |length: usize| {
+        // In the order in which Chromium writes the members.
+        let text = "x".repeat(length);
+        let event = format!(r#"{{"method":"Runtime.consoleAPICalled","params":{{"a":"{text}"}},"sessionId":"PAGE"}}"#);
+        fake.to_gate.unbounded_send(Ok(event)).unwrap();
+    };
+    log(1024);
+    fake.browser.root(&GetVersion {}).await.unwrap();
+    assert_eq!(fake.count("Target.closeTarget"), 0, "control: a page may log");
+    log(16 * 1024 * 1024);
+    fake.until(|| fake.count("Target.closeTarget") == 1).await;
+    assert_eq!(fake.count("Target.createTarget"), 1);
+    assert_eq!(fake.session.lost_tab(), Some(Loss::Flood));
+}
+
+#[tokio::test]
 async fn crashed_frame_is_not_asked_until_it_runs_again() {
     let fake = Fake::start().await;
     fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
@@ -500,6 +602,57 @@ async fn crashed_frame_is_not_asked_until_it_runs_again() {
     assert_eq!(page.sessions().len(), 2, "the gate decides on its next document");
     fake.send(&json!({ "method": "Inspector.targetReloadedAfterCrash", "sessionId": "FRAME", "params": {} }));
     fake.until(|| page.running_sessions().len() == 2).await;
+}
+
+#[tokio::test]
+async fn hung_frame_is_left_out_from_the_next_call_until_it_answers() {
+    let fake = Fake::start().await;
+    let page = fake.browser.page(&"TAB".into()).unwrap();
+    fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
+    let is_set_up = |command: &Value| command["sessionId"] == "FRAME" && command["method"] == "Page.getFrameTree";
+    fake.until(|| fake.sent.lock().unwrap().iter().any(is_set_up)).await;
+    fake.until(|| page.has_answered(&"FRAME".into())).await;
+    let call = fake.session.begin_call(Profile::Tool);
+    assert!(!fake.session.secrets().await.unwrap().is_incomplete, "control");
+    fake.hang("FRAME");
+    // What the call has read in the frame may show secrets that are not known.
+    for _ in 0..2 {
+        let read = fake.session.secrets().await;
+        assert!(matches!(read, Err(SecretsError::Hung)), "{read:?}");
+    }
+    assert_eq!((page.running_sessions(), page.sessions().len()), (vec!["PAGE".into()], 2));
+    drop(call);
+    let call = fake.session.begin_call(Profile::Tool);
+    assert!(fake.session.secrets().await.unwrap().is_incomplete, "pictures are withheld");
+    drop(call);
+    fake.go_on("FRAME");
+    fake.until(|| page.running_sessions().len() == 2).await;
+    let _call = fake.session.begin_call(Profile::Tool);
+    assert!(!fake.session.secrets().await.unwrap().is_incomplete);
+}
+
+#[tokio::test]
+async fn frame_that_hangs_while_it_is_set_up_closes_no_tab() {
+    let fake = Fake::start().await;
+    let page = fake.browser.page(&"TAB".into()).unwrap();
+    fake.hang("FRAME");
+    fake.send(&attached(Some("PAGE"), "FRAME", "iframe", "F"));
+    fake.until(|| page.sessions().len() == 2).await;
+    // Nothing was read in it, so that no call is refused.
+    let _call = fake.session.begin_call(Profile::Tool);
+    assert!(fake.session.secrets().await.unwrap().is_incomplete);
+    let asks = |count: usize| {
+        let sent = fake.sent.lock().unwrap();
+        let is_ask = |command: &&Value| command["sessionId"] == "FRAME" && command["method"] == "Fetch.enable";
+        sent.iter().filter(is_ask).count() >= count
+    };
+    // Behind the timeout of the set-up, the gate has Chromium confirm that it asks for documents.
+    fake.until(|| asks(2)).await;
+    assert_eq!((fake.count("Target.closeTarget"), page.running_sessions().len()), (0, 1));
+    fake.go_on("FRAME");
+    fake.until(|| asks(3) && page.running_sessions().len() == 2).await;
+    assert!(!fake.session.secrets().await.unwrap().is_incomplete);
+    assert_eq!(fake.count("Target.closeTarget"), 0);
 }
 
 #[tokio::test]
@@ -623,6 +776,33 @@ async fn page_is_captured_before_its_secrets_are_read() {
     assert!(fake.count("DOM.getDocument") > 0);
     assert!(read.secrets.is_none(), "they are read again");
     assert!(fake.session.secrets().await.is_err(), "the answer is not shown");
+}
+
+// Requirement 6.3.
+#[tokio::test]
+async fn new_field_that_shows_dots_is_read_before_its_page() {
+    let fake = Fake::start().await;
+    let strings = json!(["http://public.test/", "TAB", "#document", "INPUT", "disc"]);
+    let styles: Vec<i64> = STYLES.iter().map(|style| if *style == "-webkit-text-security" { 4 } else { -1 }).collect();
+    let nodes = json!({ "parentIndex": [-1, 0], "nodeType": [9, 1], "nodeName": [2, 3], "backendNodeId": [1, 2] });
+    let layout = json!({ "nodeIndex": [1], "bounds": [[0, 0, 90, 20]], "styles": [styles] });
+    let document = json!({ "documentURL": 0, "frameId": 1, "nodes": nodes, "layout": layout });
+    fake.show("A", 7);
+    fake.results.lock().unwrap().extend([
+        ("Runtime.evaluate", json!({ "result": { "objectId": "1" } })),
+        ("DOMSnapshot.captureSnapshot", json!({ "documents": [document], "strings": strings })),
+        ("Accessibility.getFullAXTree", json!({ "nodes": [] })),
+        ("DOM.resolveNode", json!({ "object": { "objectId": "2" } })),
+        ("Runtime.callFunctionOn", json!({ "result": { "value": ["", 0, false, "", [], false] } })),
+    ]);
+    fake.navigate("PAGE", &frame("TAB", "A", "http://public.test/"));
+    let page = fake.browser.pages()[0].clone();
+    fake.until(|| !page.documents().is_empty()).await;
+    let read = async || fake.session.read_page(&SnapshotRequest::default(), std::time::Instant::now()).await.unwrap();
+    assert!(read().await.secrets.is_none(), "they are read again");
+    assert_eq!((page.secret_fields(&"PAGE".into()), fake.count("Runtime.callFunctionOn")), (vec![BackendNodeId(2)], 1));
+    assert!(read().await.secrets.is_some(), "the field is known");
+    assert_eq!(fake.count("Runtime.callFunctionOn"), 2);
 }
 
 #[tokio::test]

@@ -20,6 +20,9 @@ commands! {
     "DOMDebugger.getEventListeners" => GetEventListeners<'_>, EventListeners;
 }
 
+/// Events by which a page logs something, of which nothing is read.
+pub(crate) const LOGGED: [&str; 2] = ["Runtime.consoleAPICalled", "Runtime.exceptionThrown"];
+
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EnableRuntime {}
 

@@ -22,7 +22,7 @@ pub use params::{
     AutoAttach, Detachment, Discovery, DragEvent, HistoryEntryParams, KeyEvent, MouseEvent, NamedTarget, Navigation,
     NewTarget, PictureParams, StreamUse, TextInput, read_params, write_params,
 };
-pub use reports::{KEPT_SECRET, PageReport, Permission, report_script, scheme_of_redirect};
+pub use reports::{KEPT_SECRET, PageReport, Permission, report_script, scheme_of_program, scheme_of_redirect};
 
 /// Kind of a document's URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

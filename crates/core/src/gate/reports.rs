@@ -129,8 +129,34 @@ const LINK: &str = "link";
 /// ```
 #[must_use]
 pub fn scheme_of_redirect(from: &str, location: &str) -> Option<String> {
-    let target = Url::parse(from).ok()?.join(location.trim()).ok()?;
-    Some(target.scheme()).filter(|scheme| !OWN_SCHEMES.contains(scheme)).map(str::to_owned)
+    match Url::parse(from).ok()?.join(location.trim()) {
+        Ok(target) => scheme_of_program(target.as_str()),
+        // Chromium follows more than the standard of URLs has, such as `steam://[`.
+        Err(_) => scheme_of_program(location),
+    }
+}
+
+/// Returns the scheme that a URL begins with, cut to its maximum length, if it is that of another program.
+///
+/// ```
+/// use browser_shell_core::gate::scheme_of_program;
+/// assert_eq!(scheme_of_program("mailto:a@b.example").as_deref(), Some("mailto"));
+/// assert_eq!(scheme_of_program("chrome://version/"), None);
+/// ```
+#[must_use]
+pub fn scheme_of_program(url: &str) -> Option<String> {
+    let mut scheme = written_scheme(url).filter(|scheme| !OWN_SCHEMES.contains(&scheme.as_str()))?;
+    scheme.truncate(MAX_SCHEME);
+    Some(scheme)
+}
+
+/// Returns the scheme that a URL begins with, in lower case, as the standard of URLs reads it.
+fn written_scheme(url: &str) -> Option<String> {
+    let text: String = url.chars().filter(|character| !matches!(character, '\t' | '\n' | '\r')).collect();
+    let (scheme, _) = text.trim_start_matches(|character| character <= ' ').split_once(':')?;
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    is_scheme.then(|| scheme.to_ascii_lowercase())
 }
 
 /// Report that the text of a secret field was kept from being copied, cut or dragged. A script in a world of the gate's own sends it.
@@ -289,6 +315,26 @@ mod tests {
         for text in ["link", "link ", "link a b", "link tel:", &format!("link {}", "x".repeat(41))] {
             assert_eq!(PageReport::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn redirect_names_scheme_of_url_that_is_not_parsed() {
+        let scheme = |location| scheme_of_redirect("https://example.com/a", location);
+        for (location, expected) in [
+            ("steam://[", "steam"),
+            ("steam://a b/", "steam"),
+            ("android://[x", "android"),
+            ("drivefs://[", "drivefs"),
+            (" \u{1}St\tea\nm://[", "steam"),
+            ("web+a.b-1://[", "web+a.b-1"),
+        ] {
+            assert_eq!(scheme(location).as_deref(), Some(expected), "{location:?}");
+        }
+        for location in ["http://[", "HTTPS://a b/", "//[", "1a://[", "a_b://[", "://["] {
+            assert_eq!(scheme(location), None, "{location:?}");
+        }
+        let long = format!("{}://[", "x".repeat(1000));
+        assert_eq!(scheme(&long), Some("x".repeat(MAX_SCHEME)));
     }
 
     #[test]

@@ -3,27 +3,17 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::around::{MAX_CARD, MAX_TEXT, MAX_TEXTS, NumberedItems, OTHER_LINE, distance, is_field};
 use super::capture::Layout;
 use super::item::{CELLS, Item, NodeKey, RoleAndName, neighbors};
+use super::rows::TABLES;
 use crate::output::begin_in_words;
 
 /// Maximum number of items that are looked at for all groups of elements together. Beyond it, groups get no texts here.
 const MAX_LOOKS: usize = 4_000_000;
 
-/// Maximum number of items beside an element that belong to it, as a title does to the button of a card.
-const MAX_CARD: usize = 12;
-
-/// Maximum number of texts of an element. A larger part of a page is about more than the element.
-const MAX_TEXTS: usize = 24;
-
-/// Maximum length of a text that tells an element from others, in bytes.
-const MAX_TEXT: usize = 1000;
-
 /// Maximum length of the head of a column and of the label of a row, in characters.
 const MAX_CONTEXT: usize = 200;
-
-/// Distance of what is in another line, besides that of the boxes: more than that of anything in the same one.
-const OTHER_LINE: f64 = 10_000.0;
 
 /// Difference of two distances that counts, in CSS pixels.
 const CLOSER: f64 = 2.0;
@@ -45,6 +35,10 @@ struct AlikeItem<'a> {
     containers: Vec<&'a str>,
     /// Container of this element only.
     part: &'a Item,
+    /// True if there is nothing in that part, so that what is around it in the document tells more.
+    is_flat: bool,
+    /// Texts of the part of the document that has this element only, if it is flat.
+    own: Vec<&'a str>,
 }
 
 /// Elements of one group, and what is no good text of theirs.
@@ -56,8 +50,13 @@ struct AlikeSearch<'a> {
 
 /// Returns a text for each element that has the role and name of another one, if none of the others has it.
 ///
-/// It is taken from what is around this element alone: the row of a table, the entry of a list, or what is between it and the next one.
-pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMap<NodeKey, &'a str> {
+/// It is taken from what is around this element alone: the row of a table, the entry of a list, the part of the document that has no other
+/// one, or what is between it and the next one.
+pub(super) fn texts<'a>(
+    items: &'a [Item],
+    groups: &[RoleAndName<'a>],
+    numbered: &NumberedItems<'a>,
+) -> HashMap<NodeKey, &'a str> {
     let repeated: HashSet<_> = groups.iter().map(|(_, name)| *name).collect();
     let mut found = HashMap::new();
     let mut looks = MAX_LOOKS;
@@ -65,11 +64,20 @@ pub(super) fn texts<'a>(items: &'a [Item], groups: &[RoleAndName<'a>]) -> HashMa
         let mut members = Vec::new();
         let search = AlikeSearch { group: *group, repeated: &repeated };
         search.add_members(items, &mut members);
-        let all = |member: &AlikeItem<'a>| [&member.texts[..], &member.repeated, &member.containers].concat();
-        let counts = counts(members.iter().map(|member| all(member).into_iter()));
-        let is_own = |text: &&str| counts.get(text) == Some(&1);
+        for member in members.iter_mut().filter(|member| member.is_flat) {
+            member.own = numbered.texts_of(member.key, &|text| repeated.contains(text));
+        }
+        let all =
+            |member: &AlikeItem<'a>| [&member.own[..], &member.texts, &member.repeated, &member.containers].concat();
+        let all_counts = counts(members.iter().map(|member| all(member).into_iter()));
+        let is_own = |text: &&str| all_counts.get(text) == Some(&1);
+        let own_counts = counts(members.iter().map(|member| member.own.iter().copied()));
         let placed: Vec<_> = members.iter().map(|member| (member.key, member.item)).collect();
-        for AlikeItem { key, texts, repeated, containers, part, .. } in members {
+        for AlikeItem { key, texts, repeated, containers, part, own, .. } in members {
+            if let Some(text) = best(own.into_iter().filter(|text| own_counts.get(text) == Some(&1))) {
+                found.insert(key, text);
+                continue;
+            }
             let own = best(texts.into_iter().filter(is_own)).or_else(|| repeated.into_iter().find(is_own));
             let is_read = |text: &str| part.find(&|item| item.node.is_none() && item.name == text).is_some();
             let container = containers.into_iter().find(is_own);
@@ -159,10 +167,11 @@ impl AlikeSearch<'_> {
             let beside = member.beside(before, slice(around, at + 1, around.len()));
             let beside = beside.filter(|text| !self.repeated.contains(text));
             let link = if own.is_none() { self.link_in_line(around, at) } else { None };
+            let is_flat = own.is_none() && beside.is_none() && link.is_none();
             let texts = beside.into_iter().chain(link).chain(own.unwrap_or(card)).collect();
             let Some(part) = items.get(place) else { continue };
             let containers = self.containers(part);
-            members.push(AlikeItem { key, item: member, texts, repeated, containers, part });
+            members.push(AlikeItem { key, item: member, texts, repeated, containers, part, is_flat, own: Vec::new() });
         }
         total
     }
@@ -282,6 +291,8 @@ impl AlikeSearch<'_> {
                 let next = number.checked_sub(1);
                 (next, slice(items, next.and_then(|next| places.get(next)).map_or(0, |before| before + 1), place))
             };
+            let side =
+                if self.group.1.is_empty() { self.up_to_field(items.get(place), side, is_followed) } else { side };
             if !flat(number) {
                 Vec::new()
             } else if next.is_some_and(flat) && side.len() <= MAX_CARD {
@@ -295,6 +306,18 @@ impl AlikeSearch<'_> {
             }
         };
         places.iter().copied().enumerate().map(card).collect()
+    }
+
+    /// Returns the items on one side of a member up to another field, if the member is a field.
+    fn up_to_field<'a>(&self, member: Option<&Item>, side: &'a [Item], is_followed: bool) -> &'a [Item] {
+        let has_field = |item: &Item| item.find(&is_field).is_some();
+        if !member.and_then(|member| member.find(&|item| self.is_member(item))).is_some_and(is_field) {
+            side
+        } else if is_followed {
+            slice(side, 0, side.iter().position(has_field).unwrap_or(side.len()))
+        } else {
+            slice(side, side.iter().rposition(has_field).map_or(0, |place| place + 1), side.len())
+        }
     }
 
     /// Returns the number of pairs of members between which a text is closer to the first one, and the number of those where one is closer to
@@ -386,15 +409,6 @@ fn slice<T>(items: &[T], first: usize, end: usize) -> &[T] {
     items.get(first..end.min(items.len())).unwrap_or_default()
 }
 
-/// Returns the distance of two items, if their boxes are known: that of their middles from line to line, and the gap in a line.
-fn distance(one: Option<&Item>, other: Option<&Item>) -> Option<f64> {
-    let (one, other): (&Layout, &Layout) = (one?.layout.as_ref()?, other?.layout.as_ref()?);
-    let gap = (other.x - one.x - one.width).max(one.x - other.x - other.width).max(0.0);
-    let is_same_line = one.y < other.y + other.height && other.y < one.y + one.height;
-    let between = if is_same_line { 0.0 } else { OTHER_LINE };
-    Some(between + gap.hypot(one.y + one.height / 2.0 - other.y - other.height / 2.0))
-}
-
 /// Text in the line of a member.
 struct TextInLine<'a> {
     name: &'a str,
@@ -421,8 +435,8 @@ const fn pixels(place: f64) -> i64 {
     place.round() as i64
 }
 
-/// Roles of tables.
-pub(super) const TABLES: &[&str] = &["grid", "table", "treegrid"];
+/// Maximum number of rows of heads over each other.
+const MAX_HEADS: usize = 6;
 
 /// Maximum number of columns of a table that are looked at.
 const MAX_COLUMNS: usize = 1000;
@@ -515,46 +529,148 @@ fn left(cell: &Item) -> f64 {
     cell.layout.as_ref().map_or(f64::NEG_INFINITY, |layout| layout.x)
 }
 
+/// Cell with the number of the column that it begins in.
+type CellInColumn<'a> = (usize, &'a Item);
+
 fn add_heads(rows: &[Vec<&Item>], found: &mut HashMap<NodeKey, String>) {
-    let is_head = |row: &&Vec<&Item>| row.iter().any(|cell| cell.role == "columnheader");
-    let Some(head) = rows.iter().find(is_head) else { return };
-    let heads: HashMap<usize, &str> = columns(head).map(|(column, cell)| (column, begin(text(cell)))).collect();
+    let rows = with_columns(rows);
+    let Some(first) = rows.iter().find(|row| count_heads(row) > 0) else { return };
     let labels: Vec<Vec<&str>> = rows.iter().map(|row| labels(row)).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for label in labels.iter().flatten() {
         *counts.entry(label).or_default() += 1;
     }
+    let mut looks = MAX_LOOKS;
+    let mut heads = vec![HeadRow::new(first)];
+    let (mut is_first, mut is_after_head) = (true, false);
     for (row, labels) in rows.iter().zip(&labels) {
+        let is_other =
+            is_later_head(row) || (is_after_head && heads.len() < MAX_HEADS && count_heads(row) == row.len());
+        let is_head = count_heads(row) > 0 && (is_first || is_other);
+        if is_head {
+            if !is_after_head || heads.len() >= MAX_HEADS {
+                heads.clear();
+            }
+            heads.push(HeadRow::new(row));
+        }
+        (is_first, is_after_head) = (is_first && !is_head, is_head);
         // What several rows have, such as the name of the box that chooses each, tells none from the others.
         let is_own = |label: &&&str| counts.get(*label) == Some(&1);
         let is_text = |label: &&&str| is_own(label) && !is_color(label);
         let label = labels.iter().find(is_text).or_else(|| labels.iter().find(is_own)).or(labels.first());
         let label = label.copied().unwrap_or_default();
-        for (column, cell) in columns(row) {
-            let Some(head) = heads.get(&column).filter(|head| !head.is_empty()) else { continue };
+        for (column, cell) in row {
+            let Some(head) = head_of(&mut heads, *column, cell, &mut looks) else { continue };
             let own = begin(text(cell));
-            let context = if label.is_empty() || label == own { (*head).to_owned() } else { format!("{label} {head}") };
-            add_nodes(std::slice::from_ref(cell), &context, found);
+            let context = if label.is_empty() || label == own { head } else { format!("{label} {head}") };
+            add_nodes(std::slice::from_ref(*cell), &context, found);
         }
     }
 }
 
+fn count_heads(row: &[CellInColumn<'_>]) -> usize {
+    row.iter().filter(|(_, cell)| cell.role == "columnheader").count()
+}
+
+/// Returns true for a row with heads that is behind others, and not the title of those that follow.
+fn is_later_head(row: &[CellInColumn<'_>]) -> bool {
+    let heads = count_heads(row);
+    heads > 1 && heads * 2 > row.len()
+}
+
+/// Row with the heads of columns.
+struct HeadRow<'a> {
+    cells: Vec<(Option<&'a Layout>, &'a str)>,
+    by_column: HashMap<usize, &'a str>,
+    /// Known heads of cells with a left edge and a width.
+    by_box: HashMap<(i64, i64), Option<&'a str>>,
+}
+
+impl<'a> HeadRow<'a> {
+    fn new(row: &[CellInColumn<'a>]) -> Self {
+        // What is entered in a head, or stands for that, is not what the column is called.
+        let is_entered = |item: &Item| matches!(item.role.as_str(), "combobox" | "searchbox" | "textbox");
+        let is_name = |item: &Item| !item.name.is_empty() && !is_entered(item);
+        let name = |cell: &'a Item| begin(cell.find(&is_name).map_or("", |item| &item.name));
+        Self {
+            cells: row.iter().map(|(_, cell)| (cell.layout.as_ref(), name(cell))).collect(),
+            by_column: row.iter().map(|(column, cell)| (*column, name(cell))).collect(),
+            by_box: HashMap::new(),
+        }
+    }
+
+    /// Returns the head over the middle of a box. Of several, as where some columns stay in view, the one with the closest middle.
+    fn over(&mut self, layout: &Layout, looks: &mut usize) -> Option<&'a str> {
+        let key = (pixels(layout.x), pixels(layout.width));
+        if let Some(known) = self.by_box.get(&key) {
+            return *known;
+        }
+        *looks = looks.checked_sub(self.cells.len())?;
+        let middle = |layout: &Layout| layout.x + layout.width / 2.0;
+        let own = middle(layout);
+        let boxes = self.cells.iter().filter_map(|(layout, name)| Some(((*layout)?, *name)));
+        let over = boxes.filter(|(layout, _)| layout.x <= own && own <= layout.x + layout.width);
+        let offset = |layout: &Layout| (middle(layout) - own).abs();
+        let head = over.min_by(|(one, _), (other, _)| offset(one).total_cmp(&offset(other))).map(|(_, name)| name);
+        self.by_box.insert(key, head);
+        head
+    }
+}
+
+/// Returns the head of the column of a cell: that of the last row, behind the one over it if both say something.
+fn head_of(heads: &mut [HeadRow<'_>], column: usize, cell: &Item, looks: &mut usize) -> Option<String> {
+    let by_box: Vec<_> = match &cell.layout {
+        Some(layout) => heads.iter_mut().map(|row| row.over(layout, looks)).collect(),
+        None => Vec::new(),
+    };
+    let is_counted = by_box.iter().all(Option::is_none);
+    let by_count = heads.iter().map(|row| row.by_column.get(&column).copied());
+    let names: Vec<_> = if is_counted { by_count.collect() } else { by_box };
+    let mut names = names.into_iter().zip(heads).rev();
+    let is_said = |name: &&str| !name.is_empty();
+    let head = names.find_map(|(name, _)| name.filter(is_said))?;
+    // A row of one cell is a title of the whole table.
+    let over = names.find_map(|(name, row)| name.filter(is_said).filter(|_| row.cells.len() > 1));
+    Some(match over {
+        Some(over) if over.contains(head) => over.to_owned(),
+        Some(over) if !head.contains(over) => format!("{over} {head}"),
+        _ => head.to_owned(),
+    })
+}
+
 /// Returns the texts of the cells of a row that are no heads.
-fn labels<'a>(row: &[&'a Item]) -> Vec<&'a str> {
-    let cells = columns(row).map(|(_, cell)| cell).filter(|cell| cell.role != "columnheader");
+fn labels<'a>(row: &[CellInColumn<'a>]) -> Vec<&'a str> {
+    let cells = row.iter().map(|(_, cell)| *cell).filter(|cell| cell.role != "columnheader");
     cells.map(|cell| begin(text(cell))).filter(|text| text.chars().any(char::is_alphanumeric)).collect()
 }
 
-/// Returns the cells of a row with the number of the column that each begins in.
-fn columns<'a>(row: &[&'a Item]) -> impl Iterator<Item = (usize, &'a Item)> {
-    row.iter()
-        .scan(0, |next, cell| {
-            let column = *next;
-            let span = cell.states.iter().find(|(name, _)| *name == "colspan").and_then(|(_, span)| span.as_u64());
-            *next += span.and_then(|span| usize::try_from(span).ok()).unwrap_or(1).min(MAX_COLUMNS);
-            Some((column, *cell))
-        })
-        .take_while(|(column, _)| *column < MAX_COLUMNS)
+/// Returns the cells of rows with the numbers of their columns, which those of the rows before may reach into.
+fn with_columns<'a>(rows: &[Vec<&'a Item>]) -> Vec<Vec<CellInColumn<'a>>> {
+    let span = |cell: &Item, name: &str| {
+        let span = cell.states.iter().find(|(state, _)| *state == name).and_then(|(_, span)| span.as_u64());
+        span.and_then(|span| usize::try_from(span).ok()).unwrap_or(1)
+    };
+    // The number of the first row that has each column for itself again.
+    let mut free: Vec<usize> = Vec::new();
+    let columns_of = |(number, row): (usize, &Vec<&'a Item>)| {
+        let mut next = 0;
+        let column_of = |cell: &&'a Item| {
+            while free.get(next).is_some_and(|free| *free > number) {
+                next += 1;
+            }
+            let (column, end) = (next, next.saturating_add(span(cell, "colspan")).min(MAX_COLUMNS));
+            if free.len() < end {
+                free.resize(end, 0);
+            }
+            if let Some(taken) = free.get_mut(column..end) {
+                taken.fill(number.saturating_add(span(cell, "rowspan")));
+            }
+            next = end.max(column);
+            (column < MAX_COLUMNS).then_some((column, *cell))
+        };
+        row.iter().map_while(column_of).collect()
+    };
+    rows.iter().enumerate().map(columns_of).collect()
 }
 
 /// Returns the begin of a text that is said of each element in a row or a column.
@@ -614,7 +730,7 @@ mod tests {
                 groups.push(group);
             }
         }
-        let found = texts(&items, &groups);
+        let found = texts(&items, &groups, &NumberedItems::new(&items, &[]));
         let alike = buttons.iter().filter(|(name, _)| groups.contains(&("button", *name)));
         alike.map(|(_, key)| found.get(key).copied().unwrap_or_default().to_owned()).collect()
     }
@@ -684,7 +800,7 @@ mod tests {
                 Item { children, ..Item::new("group", name) }
             };
             let groups: Vec<_> = names.into_iter().zip(["7 May", "8 May"]).map(group).collect();
-            let found = texts(&groups, &[("button", "5")]);
+            let found = texts(&groups, &[("button", "5")], &NumberedItems::new(&groups, &[]));
             let mut found: Vec<_> = found.values().map(|text| (*text).to_owned()).collect();
             found.sort();
             found
@@ -727,7 +843,7 @@ mod tests {
             words.extend(std::iter::repeat_n("]", depth));
             let items = items(&words, &mut 0);
             for name in ["a", "b"] {
-                let found = texts(&items, &[("button", name)]);
+                let found = texts(&items, &[("button", name)], &NumberedItems::new(&items, &[]));
                 let distinct: HashSet<_> = found.values().collect();
                 proptest::prop_assert_eq!(distinct.len(), found.len());
             }
@@ -799,7 +915,7 @@ mod tests {
             [1, 2].map(|node| found.get(&NodeKey { part: 0, document: 0, node }).cloned().unwrap_or_default())
         };
         assert_eq!(near(50.0), ["Ann Act", "Bob Act"]);
-        assert_eq!(near(20.0), ["Edit Name", "Edit Name"].map(|_| "Name".to_owned()), "control: a copy over them");
+        assert_eq!(near(20.0), ["Act", "Act"], "control: a copy over them");
     }
 
     #[test]
@@ -816,6 +932,54 @@ mod tests {
         let over: Vec<_> = [1, 1, 2].into_iter().map(cell_at).collect();
         let joined = join_rows(&over.iter().collect::<Vec<_>>());
         assert_eq!(joined.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2], "control: a row over another one");
+    }
+
+    /// Returns the texts that tell the first fields of a table.
+    fn near_fields<const COUNT: usize>(rows: Vec<Item>) -> [String; COUNT] {
+        let found = heads(&[Item { children: rows, ..Item::new("table", "") }]);
+        let node = |number: usize| NodeKey { part: 0, document: 0, node: number as u64 + 1 };
+        std::array::from_fn(|number| found.get(&node(number)).cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn cell_over_several_rows_has_its_column_in_each() {
+        let head =
+            row(["Group", "Event", "Email", "Push"].map(|name| cell("columnheader", name, 1, Vec::new())).into());
+        let rest = |name: &str, node| {
+            vec![
+                cell("cell", name, 1, Vec::new()),
+                cell("cell", "", 1, field(node)),
+                cell("cell", "", 1, field(node + 1)),
+            ]
+        };
+        let rows = |span: u64| {
+            let mut group = cell("cell", "Orders", 1, Vec::new());
+            group.states.push(("rowspan", span.into()));
+            let paid = [vec![group], rest("Paid", 1)].concat();
+            vec![head.clone(), row(paid), row(rest("Shipped", 3))]
+        };
+        assert_eq!(near_fields(rows(2)), ["Orders Email", "Orders Push", "Shipped Email", "Shipped Push"]);
+        let control: [String; 4] = near_fields(rows(1));
+        assert_eq!(control[3], "Shipped Email", "control: a cell of one row");
+    }
+
+    #[test]
+    fn head_over_a_cell_is_the_one_of_its_column() {
+        let at = |item: Item, x: f64, width: f64| {
+            let layout = Some(Layout { x, width, height: 20.0, ..Layout::default() });
+            Item { layout, ..item }
+        };
+        let title = |name: &str, x, width| at(cell("columnheader", name, 1, Vec::new()), x, width);
+        let top = row(vec![title("Name", 0.0, 50.0), title("Contact", 50.0, 100.0)]);
+        let heads = row(vec![title("Mail", 50.0, 50.0), title("Phone", 100.0, 50.0)]);
+        let columns = |first| {
+            let place = |(x, node)| at(cell("cell", "", 1, field(node)), x, 50.0);
+            row([(0.0, first), (50.0, first + 1), (100.0, first + 2)].map(place).into())
+        };
+        let group = row(vec![title("Fruits", 0.0, 150.0)]);
+        let rows = vec![group.clone(), top, heads, columns(1), group, columns(4)];
+        let names = ["Name", "Contact Mail", "Contact Phone"];
+        assert_eq!(near_fields::<6>(rows)[..], [names, names].concat(), "a title over rows is no head");
     }
 
     #[test]

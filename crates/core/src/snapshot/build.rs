@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{CapturedNode, Document, KeptSpace, Layout};
+use super::capture::{Backdrop, CapturedNode, Document, KeptSpace, Layout, add_backdrops, backdrop_in};
 use super::describe::{CLICKABLE, color, is_shown};
 use super::fields::States;
 use super::item::{
-    CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, MORE, NodeKey, collapse, cut_words, end_texts, is_blank, is_limit,
-    limited, merge_texts, neighbors,
+    CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, MORE, NodeIndex, NodeKey, collapse, cut_words, end_texts, is_blank,
+    is_limit, limited, merge_texts, neighbors,
 };
 use super::marks::STRUCK;
 use super::nodes::{BOXES, MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
@@ -28,7 +28,13 @@ const MESSAGES: &[&str] = &["danger", "invalid"];
 /// Classes of the help of a field, which says what is wrong while its field is.
 const HELP: &[&str] = &["help-block", "help-inline", "form-text"];
 
-/// Number of elements around the help of a field that may be the field.
+/// Types of fields in which a person writes what a page may find wrong.
+const WRITTEN: &[&str] = &["date", "email", "number", "password", "tel", "text", "url"];
+
+/// Minimum number of letters of a text that says what is wrong, and of one whose script has words of two.
+const MIN_LETTERS: [usize; 2] = [4, 2];
+
+/// Number of elements around the help of a field, or a text in red, that may be or have the field.
 const MAX_AROUND: usize = 3;
 
 /// Maximum length of all texts of an element that says what is wrong, in bytes.
@@ -64,6 +70,25 @@ pub struct Part {
     pub pdf_frames: HashMap<String, Pdf>,
     /// Fields that hold secrets, besides those that can be recognized by their attributes.
     pub secret_fields: HashSet<u64>,
+}
+
+impl Part {
+    /// Notes the look of what is behind each document of these parts of a page, the first of which is the page itself.
+    pub fn add_backdrops(parts: &mut [Self]) {
+        for position in 0..parts.len() {
+            let owner = parts.get(position).and_then(|part| part.owner);
+            // Of a part that precedes the one that shows it, that is not known.
+            let around = owner.filter(|(around, _)| *around < position);
+            let backdrop = match around.and_then(|(around, node)| Some((parts.get(around)?, node))) {
+                Some((around, node)) => backdrop_in(&around.documents, node),
+                None if position == 0 => Backdrop::Window,
+                None => Backdrop::Unknown,
+            };
+            if let Some(part) = parts.get_mut(position) {
+                add_backdrops(&mut part.documents, backdrop);
+            }
+        }
+    }
 }
 
 /// Parts of a page and the way from one to the others.
@@ -141,6 +166,16 @@ fn pdf_item(document: &Document, pdf: &Pdf, max_lines: usize) -> Item {
     Item { states, children, ..Item::new(DOCUMENT, &file_name(&document.url)) }
 }
 
+/// Returns the item that says how many parts of a document nobody sees yet.
+fn unshown(count: usize) -> Option<Item> {
+    let text = if count == 1 {
+        "1 part appears only when scrolled to, and is not read: scroll down to it"
+    } else {
+        &format!("{count} parts appear only when scrolled to, and are not read: scroll down to them")
+    };
+    (count > 0).then(|| Item::new(MORE, text))
+}
+
 /// Returns the item that says how many parts of a document are not read.
 fn undrawn(count: usize) -> Option<Item> {
     let parts = if count == 1 { "1 part is" } else { &format!("{count} parts are") };
@@ -170,7 +205,10 @@ impl Builder<'_> {
                     children = shown;
                 }
             }
-            let items = nodes.items(index, node, key, children, content);
+            let mut items = nodes.items(index, node, key, children, content);
+            for item in &mut items {
+                item.at.get_or_insert(NodeIndex { part, document: position, index });
+            }
             if self.root == Some(key) {
                 self.found = Some(merge_texts(items.clone()));
             }
@@ -180,6 +218,7 @@ impl Builder<'_> {
         top.reverse();
         let mut items = merge_texts(top);
         items.extend(undrawn(nodes.undrawn_parts()));
+        items.extend(unshown(nodes.unshown_parts()));
         items
     }
 
@@ -246,11 +285,10 @@ impl Nodes<'_> {
         let is_cell = CELLS.contains(&role) && node.layout.as_ref().is_some_and(|layout| layout.is_visible);
         let is_cell = is_cell && node.parent.is_some_and(|row| self.facts(row).is_visible);
         let is_shown = (facts.is_visible || is_cell) && is_shown(role, &name) && !facts.is_in_select;
-        let is_behind = reason.is_none() && !name.is_empty() && self.is_behind(position, node);
+        let is_behind =
+            reason.is_none() && (!name.is_empty() || holds_text(role, node)) && self.is_behind(position, node);
         let is_shown = reason.is_some() || is_behind || is_shown;
-        if self.is_message(node) {
-            note_messages(&mut children);
-        }
+        self.note_message(position, node, reason, &mut children);
         if !is_shown {
             let items = self.items_without_line(position, node, key, role, children);
             return self.with_marks(position, node, key, items);
@@ -281,7 +319,7 @@ impl Nodes<'_> {
         let label = self.stand_ins.get(&position).and_then(|label| self.facts(*label).control);
         item.label = label.map(|list| self.label_text(list)).filter(|label| !label.is_empty() && !name.contains(label));
         item.is_behind = is_behind;
-        item.is_modal = self.says_modal(node);
+        item.is_modal = self.says_modal(node) || self.is_before_mask(position, node);
         item.layout = node.layout.clone().filter(|_| reason.is_some() || is_cell);
         if role == "textbox" && !matches!(described.1.tag.as_str(), "textarea" | "input") {
             self.add_edited_text(described.0, &mut item, &mut children, is_secret);
@@ -320,8 +358,8 @@ impl Nodes<'_> {
             if item.node.is_none() && !facts.is_inert && (is_block || item.role == "gridcell") {
                 item.block = Some(key);
             }
-            let is_empty = item.name.is_empty() && item.children.is_empty();
             self.add_picture(position, is_cell, item);
+            let is_empty = item.name.is_empty() && item.children.is_empty();
             let has_value = item.states.iter().any(|(name, _)| matches!(*name, "src" | "value"));
             if item.node.is_none() && is_empty && !has_value && !is_cell && item.role != "iframe" {
                 items.remove(0);
@@ -444,7 +482,10 @@ impl Nodes<'_> {
             return is_read.then(text).into_iter().collect();
         }
         // Chromium ignores a text that is a part of a name, such as that of a label.
-        let is_ignored = self.is_ignored(node) && (!facts.is_aria_hidden || facts.is_in_control || facts.is_in_label);
+        // It names nothing where the control takes no input.
+        let is_name = facts.is_in_control || facts.is_in_label && !facts.is_inert;
+        let is_told = !facts.is_aria_hidden && !facts.is_inert;
+        let is_ignored = self.is_ignored(node) && (is_told || is_name);
         let is_shown = node.layout.is_some() && (facts.is_visible || node.text.trim().is_empty()) && !is_ignored;
         if !is_shown || facts.is_in_select || (self.has_icons && self.is_icon_of_text(node)) {
             return Vec::new();
@@ -500,6 +541,13 @@ impl Nodes<'_> {
         (is_text && is_read).then_some(mark)
     }
 
+    /// Notes that the texts of an element say what is wrong, if they do.
+    fn note_message(&self, position: usize, node: &CapturedNode, reason: Option<Reason>, children: &mut [Item]) {
+        if self.is_message(node) || reason.is_none() && self.is_red_message(position, node, children) {
+            note_messages(children);
+        }
+    }
+
     /// Returns true if the author of the page calls an element one that says what is wrong.
     fn is_message(&self, node: &CapturedNode) -> bool {
         let says_wrong = |name: &str| {
@@ -519,6 +567,29 @@ impl Nodes<'_> {
         };
         has_name(node, &|name| !name.starts_with("has-") && says_wrong(name))
             || has_name(node, &is_help) && is_in_wrong()
+    }
+
+    /// Returns true if a style that is named by its color makes a text red that is near a field in which a person writes. Prices, states of
+    /// rows and stars of fields that must be filled are red too.
+    fn is_red_message(&self, position: usize, node: &CapturedNode, children: &[Item]) -> bool {
+        let facts = self.facts(position);
+        let class = self.document.attribute(node, "class").unwrap_or_default();
+        if !class.split_ascii_whitespace().any(is_red) || facts.is_in_control || facts.is_in_label {
+            return false;
+        }
+        let is_field = |(at, field): (usize, &CapturedNode)| {
+            let is_written = match field.tag.as_str() {
+                "input" => WRITTEN.contains(&self.input_type(field).as_str()),
+                tag => tag == "textarea",
+            };
+            is_written && self.facts(at).is_visible
+        };
+        let is_other = |tag: &str| matches!(tag, "label" | "legend" | "table" | "tbody" | "tr" | "td" | "th");
+        let around = || self.around(node).take(MAX_AROUND);
+        !is_other(&node.tag)
+            && !around().any(|at| self.node(at).is_some_and(|around| is_other(&around.tag)))
+            && says_words(children)
+            && around().any(|at| self.below(at).take(MAX_PARTS).any(is_field))
     }
 
     /// Adds the text of an editor. Where that is more than lines of text, it is shown by what is in the editor, in its order.
@@ -544,6 +615,12 @@ impl Nodes<'_> {
         let Some(control) = control.filter(|control| self.facts(*control).is_visible) else { return };
         remove_repeated(&self.name(control), children);
     }
+}
+
+/// Returns true if an element is a field with a text or a choice in it.
+fn holds_text(role: &str, node: &CapturedNode) -> bool {
+    let is_field = matches!(role, "combobox" | "searchbox" | "spinbutton" | "textbox");
+    is_field && node.value.as_deref().is_some_and(|value| !value.is_empty())
 }
 
 /// Returns the cursor that says that an element takes no press, unless its states say so.
@@ -591,6 +668,32 @@ fn remove_chosen(is_named: bool, states: &States, children: &mut Vec<Item>) {
     let has = |child: &Item, name: &str| child.states.iter().any(|(state, _)| *state == name);
     let is_shown = |child: &Item| child.states.iter().find(is_value).is_some_and(|(_, shown)| shown == own);
     children.retain(|child| !(child.role == "textbox" && has(child, "readonly") && is_shown(child)));
+}
+
+/// Returns true for a class by which Tailwind and its libraries give a text the color of errors.
+fn is_red(class: &str) -> bool {
+    let shade = || class.strip_prefix("text-red-").or_else(|| class.strip_prefix("text-rose-"));
+    class == "text-destructive"
+        || shade().is_some_and(|shade| !shade.is_empty() && shade.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Returns true if texts have words, and more of them than of numbers, and are short.
+fn says_words(items: &[Item]) -> bool {
+    fn is_added(items: &[Item], text: &mut String) -> bool {
+        items.iter().all(|item| {
+            text.push_str(&item.name);
+            text.len() <= MAX_MESSAGE && is_added(&item.children, text)
+        })
+    }
+    let mut text = String::new();
+    if !is_added(items, &mut text) {
+        return false;
+    }
+    let count = |is_counted: fn(char) -> bool| text.chars().filter(|c| is_counted(*c)).count();
+    let (letters, digits) = (count(char::is_alphabetic), count(char::is_numeric));
+    let others = count(|c| c.is_alphabetic() && !mask::is_of_word(c));
+    let [min, min_others] = MIN_LETTERS;
+    letters > digits * 2 && (letters >= min || others >= min_others)
 }
 
 /// Notes that the texts below an element say what is wrong, unless they are too long for that.

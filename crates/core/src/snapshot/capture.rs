@@ -48,6 +48,10 @@ pub const STYLES: &[&str] = &[
     "rotate",
     "white-space-collapse",
     "direction",
+    "-webkit-text-security",
+    "animation-play-state",
+    "animation-duration",
+    "will-change",
 ];
 
 /// Number of nodes within which the outermost elements of a document are.
@@ -58,6 +62,9 @@ const MIN_PLACED: usize = 3;
 
 /// Number of nodes between the first letter of a text and the rest of it.
 const MAX_BEFORE_TEXT: usize = 50;
+
+/// Number of nodes of an element that are searched for the number that its style gives a sign.
+const MAX_SIGNED: usize = 50;
 
 /// Maximum length of the texts and styles of a capture, each counted for every node that has it, in bytes.
 const MAX_LENGTH: usize = 64 << 20;
@@ -95,7 +102,21 @@ pub struct Document {
     pub(super) bottom: f64,
     /// True if its lines begin at the right.
     pub(super) is_right_to_left: bool,
+    /// Look of what is behind the document, where that has no background.
+    pub(super) backdrop: Backdrop,
     strings: Strings,
+}
+
+/// Look of what is behind a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Backdrop {
+    /// That of a window: white.
+    #[default]
+    Window,
+    /// A color around its frame, in the form of computed styles.
+    Color(String),
+    /// A picture around its frame, or something else that is not known.
+    Unknown,
 }
 
 /// Strings of a capture.
@@ -313,7 +334,7 @@ impl Document {
         for node in self.nodes.iter().filter(|node| node.layout.is_some()) {
             add(Some(&node.text));
             let is_shown = |kind: &str| !matches!(kind.to_ascii_lowercase().as_str(), "hidden" | "password");
-            let is_field = matches!(node.tag.as_str(), "input" | "textarea");
+            let is_field = matches!(node.tag.as_str(), "input" | "textarea") && !self.is_dotted(node);
             if is_field && !secret_fields.contains(&node.id) && self.attribute(node, "type").is_none_or(is_shown) {
                 add(node.value.as_deref());
                 add(self.attribute(node, "value"));
@@ -324,6 +345,41 @@ impl Document {
             }
         }
         texts
+    }
+
+    /// Returns the ids of the fields that show dots in place of their letters by a style.
+    pub fn dotted_fields(&self) -> impl Iterator<Item = u64> {
+        self.nodes.iter().filter(|node| self.is_dotted(node)).map(|node| node.id)
+    }
+
+    /// Returns true if the node is a field or an editor that shows dots in place of its letters by a style.
+    pub(super) fn is_dotted(&self, node: &CapturedNode) -> bool {
+        let is_typed = |kind: &str| !UNTYPED.contains(&kind.to_ascii_lowercase().as_str());
+        let is_field = || match node.tag.as_str() {
+            "input" => self.attribute(node, "type").is_none_or(is_typed),
+            "textarea" => true,
+            _ => {
+                let is_off = |value: &str| value.eq_ignore_ascii_case("false");
+                self.attribute(node, "contenteditable").is_some_and(|value| !is_off(value))
+            }
+        };
+        node.is_element && node.layout.as_ref().is_some_and(|layout| layout.look.has_dots) && is_field()
+    }
+
+    /// Returns true if a box is above or below the window, as far as that is known.
+    pub(super) fn is_out_of_window(&self, layout: &Layout) -> bool {
+        self.bottom > 0.0 && (layout.y >= self.bottom || layout.y + layout.height <= self.top)
+    }
+
+    /// Returns the look of what is behind a frame, from its element on.
+    fn backdrop_of(&self, frame: usize) -> Backdrop {
+        let around = std::iter::successors(Some(frame), |at| self.nodes.get(*at)?.parent);
+        let mut layouts = around.filter_map(|at| self.nodes.get(at)?.layout.as_ref());
+        match layouts.find(|layout| layout.look.has_picture || !is_transparent(&layout.color)) {
+            Some(layout) if layout.look.has_picture => Backdrop::Unknown,
+            Some(layout) => Backdrop::Color(layout.color.clone()),
+            None => self.backdrop.clone(),
+        }
     }
 
     /// Returns the value of an attribute of a node.
@@ -413,12 +469,8 @@ impl RawDocument {
         hide_backs(&mut nodes, &turns);
         add_ends(&mut nodes, &layout.node_index, &self.text_boxes);
         join_first_letters(&mut nodes);
-        nodes.iter_mut().for_each(note_styled);
-        let is_right_to_left = |node: &CapturedNode| {
-            let direction = attribute(node, strings, "dir");
-            node.tag == "html" && direction.is_some_and(|direction| direction.eq_ignore_ascii_case("rtl"))
-        };
-        let is_right_to_left = nodes.iter().take(MAX_OUTER).any(is_right_to_left);
+        note_styled(&mut nodes);
+        let is_right_to_left = is_right_to_left(&nodes, strings);
         let nodes = in_order_of_sight(nodes, is_right_to_left);
         // The box of the document itself is that of the window.
         let window = nodes.first().and_then(|node| Some(node.layout.as_ref()?.height));
@@ -429,6 +481,7 @@ impl RawDocument {
             bottom: window.map_or(0.0, |window| window + self.scroll_offset_y),
             is_right_to_left,
             nodes,
+            backdrop: Backdrop::default(),
             size: (self.content_width, self.content_height),
             strings: strings.clone(),
         }
@@ -508,6 +561,45 @@ impl KeptSpace {
     }
 }
 
+/// Returns true if the lines of a document begin at the right. The direction of its body is that of the window.
+fn is_right_to_left(nodes: &[CapturedNode], strings: &Strings) -> bool {
+    let outer = |tag: &str| nodes.iter().take(MAX_OUTER).find(|node| node.tag == tag);
+    let is_turned = |node: &CapturedNode| node.layout.as_ref().is_some_and(|layout| layout.is_right_to_left);
+    let says_so = |node: &CapturedNode| {
+        attribute(node, strings, "dir").is_some_and(|direction| direction.eq_ignore_ascii_case("rtl"))
+    };
+    outer("body").is_some_and(is_turned) || outer("html").is_some_and(|html| is_turned(html) || says_so(html))
+}
+
+/// Notes the look of what is behind the documents of a process, which is this one behind the first of them: a frame without a background is on
+/// that of the page around it. Each document follows the one that shows it.
+pub(super) fn add_backdrops(documents: &mut [Document], outermost: Backdrop) {
+    if let Some(first) = documents.first_mut() {
+        first.backdrop = outermost;
+    }
+    for position in 0..documents.len() {
+        let Some(document) = documents.get(position) else { return };
+        let inner = |(at, node): (usize, &CapturedNode)| {
+            Some((node.content.filter(|content| *content > position)?, document.backdrop_of(at)))
+        };
+        let inner: Vec<_> = document.nodes.iter().enumerate().filter_map(inner).collect();
+        for (content, backdrop) in inner {
+            if let Some(inner) = documents.get_mut(content) {
+                inner.backdrop = backdrop;
+            }
+        }
+    }
+}
+
+/// Returns the look of what is behind the frame of an element with an id, in one of these documents.
+pub(super) fn backdrop_in(documents: &[Document], owner: u64) -> Backdrop {
+    let mut frames = documents.iter().filter_map(|document| {
+        let frame = document.nodes.iter().position(|node| node.is_element && node.id == owner)?;
+        Some(document.backdrop_of(frame))
+    });
+    frames.next().unwrap_or(Backdrop::Unknown)
+}
+
 /// Notes where the texts that are drawn in several boxes begin and end.
 fn add_ends(nodes: &mut [CapturedNode], node_index: &[usize], boxes: &RawTextBoxes) {
     // The boxes of a text follow each other, those of a line in the order of sight.
@@ -556,19 +648,59 @@ fn add_hosts(nodes: &mut [CapturedNode], shadow_root_type: &Rare) {
 }
 
 /// Notes that a pseudo-element is a text, if a person reads words in it. Marks that are drawn by characters are none, but those that say
-/// what is so.
-fn note_styled(node: &mut CapturedNode) {
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '✓' | '✔' | '✗' | '✘' | '★' | '☆');
-    let is_read = |layout: &Layout| !layout.look.has_icon_font;
-    let is_marker = node.tag == "::marker";
-    node.is_styled = (is_marker || matches!(node.tag.as_str(), "::before" | "::after"))
-        && node.text.contains(is_word)
-        && node.layout.as_ref().is_some_and(is_read);
-    if node.is_styled {
-        node.is_text = true;
-        node.content_text.clone_from(&node.text);
-        // The number of an entry is in the line of that.
-        node.layout.iter_mut().for_each(|layout| layout.is_inline |= is_marker);
+/// what is so, units, and signs of numbers.
+fn note_styled(nodes: &mut [CapturedNode]) {
+    for at in 0..nodes.len() {
+        let is_read = |layout: &Layout| !layout.look.has_icon_font;
+        let is_read = |node: &CapturedNode| {
+            let is_drawn = matches!(node.tag.as_str(), "::marker" | "::before" | "::after");
+            is_drawn && node.layout.as_ref().is_some_and(is_read) && (has_words(&node.text) || is_sign(nodes, at))
+        };
+        if nodes.get(at).is_some_and(is_read)
+            && let Some(node) = nodes.get_mut(at)
+        {
+            node.is_styled = true;
+            node.is_text = true;
+            node.content_text.clone_from(&node.text);
+            // The number of an entry is in the line of that.
+            let is_marker = node.tag == "::marker";
+            node.layout.iter_mut().for_each(|layout| layout.is_inline |= is_marker);
+        }
+    }
+}
+
+/// Returns true if a person reads a text that a style puts into an element.
+fn has_words(text: &str) -> bool {
+    text.contains(|c: char| c.is_alphanumeric() || is_unit(c) || matches!(c, '✓' | '✔' | '✗' | '✘' | '★' | '☆'))
+}
+
+/// Returns true for the sign of a currency, or of another unit that is written at a number.
+const fn is_unit(character: char) -> bool {
+    matches!(character, '$' | '¢' | '£' | '¥' | '\u{20a0}'..='\u{20cf}' | '%' | '‰' | '°')
+}
+
+/// Returns true if a style puts the sign or the parentheses of a number before or behind it. What opens and closes a part of a page has
+/// such signs too, behind a text that ends with a number.
+fn is_sign(nodes: &[CapturedNode], at: usize) -> bool {
+    let Some(node) = nodes.get(at) else { return false };
+    let is_sign = |c: char| matches!(c, '+' | '-' | '\u{2212}' | '(' | ')') || c.is_whitespace();
+    let is_signs = |text: &str| text.trim().is_empty() || text.chars().all(is_sign);
+    let Some(around) = node.parent.filter(|_| !node.text.trim().is_empty() && is_signs(&node.text)) else {
+        return false;
+    };
+    let inside = nodes.iter().skip(around + 1).take(MAX_SIGNED).take_while(|other| other.parent >= Some(around));
+    let is_drawn = |other: &&CapturedNode| other.layout.is_some() && (other.is_text || other.tag.starts_with("::"));
+    let texts = inside.filter(is_drawn).filter(|other| !is_signs(&other.text));
+    let begins = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || is_unit(c));
+    let is_of_number = |c: char| c.is_ascii_digit() || is_unit(c) || matches!(c, '.' | ',' | ' ' | '\u{a0}');
+    let has_digit = |other: &CapturedNode| other.text.contains(|c: char| c.is_ascii_digit());
+    match node.tag.as_str() {
+        "::before" => {
+            let mut texts = texts.filter(|other| other.tag != "::after");
+            texts.next().is_some_and(|other| begins(other.text.trim()))
+        }
+        "::after" => texts.clone().any(has_digit) && texts.clone().all(|other| other.text.chars().all(is_of_number)),
+        _ => false,
     }
 }
 
@@ -836,6 +968,10 @@ impl PageListeners {
     }
 }
 
+/// Types of `<input>` into which nobody types a text.
+const UNTYPED: &[&str] =
+    &["button", "checkbox", "color", "file", "hidden", "image", "radio", "range", "reset", "submit"];
+
 /// Part of the light that a color keeps if nobody sees it.
 const MIN_ALPHA: f64 = 0.05;
 
@@ -876,18 +1012,31 @@ pub(super) struct Paint {
     pub(super) is_behind_flow: bool,
     /// True if it is a layer in front of the flow of what is around it.
     pub(super) is_layer: bool,
+    /// True if it shows dots in place of letters.
+    pub(super) has_dots: bool,
+    /// True if a shape may cut off a part of it.
+    pub(super) has_clip_path: bool,
+    /// True if it stays in the window as long as what is around it does.
+    pub(super) is_sticky: bool,
+    /// True if what stays where it is in the window does so in this element instead.
+    pub(super) holds_fixed: bool,
 }
 
 impl Paint {
     /// Returns the look that computed styles tell, each by its place in [`STYLES`], with the place in the order of painting.
     fn of<'a>(style: &impl Fn(usize) -> &'a str, order: i64) -> Self {
+        let is_each = |at: usize, wanted: &str| style(at).split(", ").all(|own| own == wanted);
+        let (is_named, is_paused) = (!matches!(style(15), "none" | ""), is_each(35, "paused"));
+        // One that takes no time shows what it does already.
+        let is_animated = is_named && !is_each(36, "0s");
+        let is_none = |at: usize| matches!(style(at), "none" | "");
         Self {
             // What is animated may be about to appear.
             transparency: match style(10).parse::<f64>() {
-                Ok(opacity) if matches!(style(15), "none" | "") => 1.0 - opacity.clamp(0.0, 1.0) * filtered(style(24)),
+                Ok(opacity) if !is_animated || is_paused => 1.0 - opacity.clamp(0.0, 1.0) * filtered(style(24)),
                 _ => 0.0,
             },
-            is_faded: style(16).split(", ").any(|time| !matches!(time, "0s" | "")),
+            is_faded: style(16).split(", ").any(|time| !matches!(time, "0s" | "")) || is_animated && is_paused,
             is_cut: is_cut(if matches!(style(13), "absolute" | "fixed") { style(11) } else { "" }, style(12))
                 || is_masked(style(25)),
             is_absolute: style(13) == "absolute",
@@ -912,6 +1061,12 @@ impl Paint {
             order,
             is_behind_flow: style(19).starts_with('-'),
             is_layer: style(13) == "fixed" || (style(13) != "static" && style(19).parse::<u32>().is_ok()),
+            has_dots: !is_none(34),
+            // One without a distance on any side leaves all of a box.
+            has_clip_path: !is_none(12) && style(12) != "inset(0px)",
+            is_sticky: style(13) == "sticky",
+            holds_fixed: [24, 30, 31].iter().any(|at| !is_none(*at))
+                || ["transform", "filter", "perspective"].iter().any(|name| style(37).contains(name)),
         }
     }
 }
@@ -1176,7 +1331,15 @@ mod tests {
 
     #[test]
     fn styles_have_their_places() {
-        for (place, name) in [(17, "content-visibility"), (32, "white-space-collapse"), (33, "direction")] {
+        for (place, name) in [
+            (17, "content-visibility"),
+            (32, "white-space-collapse"),
+            (33, "direction"),
+            (34, "-webkit-text-security"),
+            (35, "animation-play-state"),
+            (36, "animation-duration"),
+            (37, "will-change"),
+        ] {
             assert_eq!(STYLES[place], name);
         }
     }
@@ -1223,6 +1386,41 @@ mod tests {
         let ends = documents[0].nodes[1].ends.as_deref().map(|ends| ends.map(|end| (end.x, end.y, end.width)));
         assert_eq!(ends, Some([(115.0, 10.0, 40.0), (105.0, 30.0, 20.0)]));
         assert_eq!(documents[0].nodes[0].ends, None, "control");
+    }
+
+    #[test]
+    fn signs_and_units_of_numbers_are_read() {
+        // An element with a text, before and behind which a style puts these.
+        let read = |before: &str, text: &str, after: &str| {
+            let node = |tag: &str, text: &str, parent| CapturedNode {
+                tag: tag.to_owned(),
+                text: text.to_owned(),
+                is_text: tag == "#text",
+                parent,
+                layout: Some(Layout::default()),
+                ..CapturedNode::default()
+            };
+            let mut nodes = vec![
+                node("span", "", None),
+                node("::before", before, Some(0)),
+                node("#text", text, Some(0)),
+                node("::after", after, Some(0)),
+                node("#text", "7", None),
+            ];
+            note_styled(&mut nodes);
+            [nodes[1].is_styled, nodes[3].is_styled]
+        };
+        assert_eq!(read("$", "49", " \u{20ac}"), [true, true]);
+        assert_eq!(read("", "25", "%"), [false, true]);
+        assert_eq!(read("-", "120.00", ""), [true, false]);
+        assert_eq!(read("\u{2212}", "$5", ""), [true, false]);
+        assert_eq!(read("(", "1,234.50", ")"), [true, true]);
+        assert_eq!(read("+", "99", "+"), [true, true]);
+        assert_eq!(read("-", "Tea", ""), [false, false], "a mark of a list");
+        assert_eq!(read("(", "a", ")"), [false, false]);
+        assert_eq!(read("", "Chapter 1", "+"), [false, false], "what opens a part");
+        assert_eq!(read("+", "", "+"), [false, false], "nothing beside it");
+        assert_eq!(read("*", "49", ":"), [false, false], "other marks");
     }
 
     #[test]

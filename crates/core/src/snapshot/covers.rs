@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::capture::{CapturedNode, Document, Layout, MAX_OUTER, is_same_color, is_transparent, opaque};
+use super::capture::{Backdrop, CapturedNode, Document, Layout, MAX_OUTER, is_same_color, is_transparent, opaque};
 use super::nodes::{MAX_TRANSPARENCY, Nodes, has_box};
 
 /// Minimum height of a text that a person can read, in CSS pixels.
 const MIN_TEXT: f64 = 4.0;
+
+/// Part of a text with something of another color behind it by which a person sees that there is a text.
+const MIN_BEHIND: f64 = 0.25;
 
 /// Number of elements that are compared with texts. On a page with more, the others are read by nobody.
 const MAX_COMPARED: usize = 5_000_000;
@@ -77,6 +80,7 @@ impl<'a> Nodes<'a> {
     pub(super) fn add_mask(&mut self) {
         let Some((mask, order, layout)) = self.mask() else { return };
         let around: Vec<_> = self.with_around(mask).collect();
+        let mut hides_rest = false;
         let is_behind = |position: usize, node: &CapturedNode| {
             let is_below = |own: &Layout| {
                 own.look.order < order && (layout.look.is_fixed || own.look.is_fixed || contains(layout, own))
@@ -88,8 +92,22 @@ impl<'a> Nodes<'a> {
                 && let Some(facts) = self.facts.get_mut(position)
             {
                 facts.is_inert = true;
+                hides_rest |= node.is_text && facts.is_aria_hidden && facts.is_visible;
             }
         }
+        self.modal_order = hides_rest.then_some(order);
+    }
+
+    /// Returns true if the element is a dialog in front of the mask over the whole window, behind which its page hides everything from
+    /// assistive technologies.
+    pub(super) fn is_before_mask(&self, position: usize, node: &CapturedNode) -> bool {
+        let facts = self.facts(position);
+        let is_in_front = |order| node.layout.as_ref().is_some_and(|layout| layout.look.order >= order);
+        matches!(self.role(node), "alertdialog" | "dialog")
+            && self.modal_order.is_some_and(is_in_front)
+            && facts.is_visible
+            && !facts.is_inert
+            && !facts.is_aria_hidden
     }
 
     /// Notes what takes no press while the pointer passes through the whole page, as long as a list of some libraries is open.
@@ -144,6 +162,8 @@ impl<'a> Nodes<'a> {
             && (layout.look.is_absolute || layout.look.is_fixed)
             && layout.is_visible
             && layout.takes_pointer
+            && !layout.look.is_cut
+            && !layout.look.has_clip_path
             && layout.x <= 0.0
             && layout.x + layout.width >= width
             && layout.y <= top
@@ -157,12 +177,23 @@ impl<'a> Nodes<'a> {
             return true;
         }
         let around = || self.around(node);
-        let own = node.layout.as_ref().filter(|_| node.is_styled);
-        let layouts = || own.into_iter().chain(around().filter_map(|around| self.node(around)?.layout.as_ref()));
         let color = layout.look.text_color.as_str();
-        let behind = layouts().find(|layout| layout.look.has_picture || !is_transparent(&layout.color));
-        let is_on_picture = behind.is_some_and(|layout| layout.look.has_picture);
-        let background = behind.map_or("rgb(255, 255, 255)", |layout| layout.color.as_str());
+        let own = Some(position).filter(|_| node.is_styled);
+        let background = |at: usize| {
+            let layout = self.node(at)?.layout.as_ref()?;
+            (layout.look.has_picture || !is_transparent(&layout.color)).then_some((at, layout))
+        };
+        let behind = own.into_iter().chain(around()).find_map(background);
+        // The background of the page is behind all of it, and any other one hides what was painted before.
+        let is_outer = |at: usize| self.node(at).is_some_and(|node| matches!(node.tag.as_str(), "html" | "body"));
+        let hidden = behind.filter(|(at, _)| !is_outer(*at)).and_then(|(at, _)| self.facts(at).order);
+        let behind = behind.map(|(_, layout)| layout);
+        let (is_on_picture, background) = match (behind, &self.document.backdrop) {
+            (Some(layout), _) => (layout.look.has_picture, layout.color.as_str()),
+            (None, Backdrop::Window) => (false, "rgb(255, 255, 255)"),
+            (None, Backdrop::Color(color)) => (false, color.as_str()),
+            (None, Backdrop::Unknown) => (true, ""),
+        };
         let is_in_drawing = node
             .parent
             .and_then(|parent| self.node(parent))
@@ -180,7 +211,8 @@ impl<'a> Nodes<'a> {
                 let Some(other) = self.node(*at) else { return false };
                 let has_color =
                     |other: &Layout| other.look.has_picture || !(is_transparent(&other.color) || is_like(&other.color));
-                other.layout.as_ref().is_some_and(|other| is_over(other, layout))
+                self.facts(*at).order >= hidden
+                    && other.layout.as_ref().is_some_and(|other| self.is_behind_text(*at, other, layout))
                     && (is_picture(other) || other.layout.as_ref().is_some_and(has_color))
                     && !behind_texts.spans.is_in(position, *at)
             };
@@ -204,6 +236,22 @@ impl<'a> Nodes<'a> {
         is_covered
     }
 
+    /// Returns true if an element is painted before a text, behind a part of it that counts. One that stays in the window is behind all of the page
+    /// in turn, and one that does so as long as what is around it, behind all of that.
+    fn is_behind_text(&self, position: usize, own: &Layout, text: &Layout) -> bool {
+        let facts = self.facts(position);
+        let held = facts.held_by.and_then(|held| self.node(held));
+        let is_behind_it = match held.and_then(|held| Some((held, held.layout.as_ref()?))) {
+            None => is_behind(own, text),
+            Some((_, layout)) if layout.look.is_fixed => is_behind(&between(own, text), text),
+            Some((held, _)) => {
+                let around = held.parent.and_then(|parent| self.node(parent)?.layout.as_ref());
+                is_behind(&between(own, around.unwrap_or(own)), text)
+            }
+        };
+        is_behind_it && facts.order.is_none_or(|order| order <= text.look.order)
+    }
+
     /// Returns the elements that decide whether a person can read the texts.
     pub(super) fn behind(&self) -> Behind {
         let mut covers: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -214,8 +262,15 @@ impl<'a> Nodes<'a> {
             let has_color = |layout: &Layout| layout.look.has_picture || !is_transparent(&layout.color);
             !node.is_text && (is_picture(node) || node.layout.as_ref().is_some_and(has_color))
         };
+        let is_seen = |position: usize, node: &CapturedNode| {
+            let facts = self.facts(position);
+            !facts.is_cut_off()
+                && facts.transparency <= MAX_TRANSPARENCY
+                && node.layout.as_ref().is_some_and(|layout| layout.is_visible)
+        };
         let nodes = self.document.nodes.iter().enumerate();
-        let drawn = nodes.filter(|(_, node)| is_drawn(node)).map(|(position, _)| position).collect();
+        let drawn = nodes.filter(|(position, node)| is_drawn(node) && is_seen(*position, node));
+        let drawn = drawn.map(|(position, _)| position).collect();
         Behind { covers, drawn, left: MAX_COMPARED, spans: Spans::new(&self.document.nodes) }
     }
 
@@ -226,6 +281,8 @@ impl<'a> Nodes<'a> {
             let (parent, layout) = (node.parent?, node.layout.as_ref()?);
             let around = self.node(parent)?;
             let is_cover = layout.look.is_absolute
+                && !layout.look.is_cut
+                && !layout.look.has_clip_path
                 && opaque(&layout.color).is_some()
                 && layout.is_visible
                 && layout.look.transparency <= 0.0
@@ -240,6 +297,19 @@ impl<'a> Nodes<'a> {
 /// Returns true if the element draws a picture.
 fn is_picture(node: &CapturedNode) -> bool {
     matches!(node.tag.as_str(), "img" | "canvas" | "video" | "svg" | "iframe" | "picture")
+}
+
+/// Returns the box between the left and right edges of one and the upper and lower edges of another one.
+fn between(one: &Layout, other: &Layout) -> Layout {
+    Layout { x: one.x, width: one.width, y: other.y, height: other.height, ..Layout::default() }
+}
+
+/// Returns true if a box has as much of a text in it as a person needs to see that there is one.
+fn is_behind(one: &Layout, text: &Layout) -> bool {
+    let shared = |begin: f64, end: f64, other_begin: f64, other_end: f64| end.min(other_end) - begin.max(other_begin);
+    let width = shared(one.x, one.x + one.width, text.x, text.x + text.width);
+    let height = shared(one.y, one.y + one.height, text.y, text.y + text.height);
+    width > 0.0 && height > 0.0 && width * height >= text.width * text.height * MIN_BEHIND
 }
 
 /// Returns true if two boxes have a part in common.

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::accessibility::Accessible;
-use super::alike::TABLES;
 use super::capture::{CapturedNode, Layout, SHAPES, hex};
 use super::fields::States;
 use super::item::{CELLS, collapse, cut, cut_words};
 use super::nodes::{CHOICES, CONTROLS, FOCUSED_PARTS, Nodes, is_icon, is_on};
+use super::rows::TABLES;
 
 /// Role of an element without one that a person could act on.
 pub(super) const CLICKABLE: &str = "clickable";

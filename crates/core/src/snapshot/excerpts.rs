@@ -15,6 +15,9 @@ const MAX_FOUND: usize = 30;
 /// Maximum number of lines of a match that is shown as a whole.
 const MAX_WHOLE: usize = 25;
 
+/// Maximum number of rows with heads of columns in front of a row that is found.
+const MAX_HEADS: usize = 4;
+
 /// Roles of items that are shown as a whole if something in them is found.
 const WHOLE: &[&str] = &["article", "listitem", "option", "row", "treeitem"];
 
@@ -86,22 +89,48 @@ impl Wanted {
     /// Returns the items in which something is found, with those around them.
     pub(super) fn among(&self, items: Vec<Item>, matches: &mut MatchBudget) -> Vec<Item> {
         let mut found = Vec::new();
+        // Heads of the columns of the rows that follow, until one of those is shown.
+        let mut heads: Vec<Item> = Vec::new();
+        let mut is_head_before = false;
         for mut item in items {
+            let is_head = item.role == "row" && is_head(&item) && size(&item) <= MAX_WHOLE;
+            if is_head && !is_head_before {
+                heads.clear();
+            }
+            is_head_before = is_head;
             let is_whole = || WHOLE.contains(&item.role.as_str()) && item.find(&|item| self.is_item(item)).is_some();
             let is_item = self.is_item(&item);
             if (is_item || is_whole()) && size(&item) <= MAX_WHOLE {
                 if matches.add() {
+                    add_heads(&item, &mut heads, &mut found);
                     found.push(item);
                 }
+                continue;
+            }
+            if is_head {
+                heads.extend(Some(item).filter(|_| heads.len() < MAX_HEADS));
                 continue;
             }
             let is_shown = is_item && matches.add();
             item.children = self.among(std::mem::take(&mut item.children), matches);
             if is_shown || !item.children.is_empty() {
+                add_heads(&item, &mut heads, &mut found);
                 found.push(item);
             }
         }
         found
+    }
+}
+
+/// Returns true for a row with the head of a column.
+fn is_head(row: &Item) -> bool {
+    row.children.iter().any(|cell| cell.role == "columnheader")
+}
+
+/// Adds the heads of the columns in front of the first row that is shown.
+fn add_heads(item: &Item, heads: &mut Vec<Item>, found: &mut Vec<Item>) {
+    if item.role == "row" {
+        found.append(heads);
     }
 }
 
@@ -164,8 +193,7 @@ fn add_shown(mut entries: Vec<Item>, names: &str, parts: &[Part], shown: &mut Ve
         return;
     }
     // The heads of a table's columns are always shown.
-    let is_head = |entry: &&Item| entry.children.iter().any(|cell| cell.role == "columnheader");
-    let heads = entries.iter().take_while(is_head).count();
+    let heads = entries.iter().take_while(|entry| is_head(entry)).count();
     let mut rest = entries.split_off(heads);
     shown.append(&mut entries);
     let mut in_view = rest.split_off(first_in_view(&rest, parts));
@@ -252,6 +280,29 @@ mod tests {
         assert_eq!(among(table(5000), "orders", &[]).0, "0 main \n1 grid Orders\n");
         assert_eq!(among(table(2), "orders", &[]).0, shown(&table(2)[..1], 0), "control: a small one");
         assert_eq!(among(table(2), "link", &[]).0, "0 link Log out\n", "a role");
+    }
+
+    #[test]
+    fn first_row_that_is_found_has_the_heads_of_its_columns() {
+        let head = |names: [&str; 2]| Item {
+            children: names.map(|name| Item::new("columnheader", name)).into(),
+            ..Item::new("row", "")
+        };
+        let grid = |heads: Vec<Item>| {
+            let rows = heads.into_iter().chain((1..=50).map(row)).collect();
+            vec![Item { children: rows, ..Item::new("grid", "Orders") }]
+        };
+        let heads = "1 row \n2 columnheader Code\n2 columnheader Price\n";
+        let rows = "1 row \n2 cell Order 42\n2 cell 126.00\n";
+        let one = grid(vec![head(["Code", "Price"])]);
+        assert_eq!(among(one.clone(), "order 42", &[]), (format!("0 grid Orders\n{heads}{rows}"), 0));
+        assert_eq!(among(one.clone(), "order 4", &[]).0.matches("columnheader Code").count(), 1, "several rows");
+        assert_eq!(among(one.clone(), "nothing", &[]).0, "", "no row");
+        assert_eq!(among(one, "price", &[]).0, format!("0 grid Orders\n{heads}"), "a head alone");
+        // Without the lines of the tables around them.
+        let two = [grid(vec![head(["Code", "Sum"])]), grid(vec![head(["Code", "Price"])])];
+        let flat: Vec<_> = two.into_iter().flatten().flat_map(|grid| grid.children).skip(50).collect();
+        assert!(!among(flat, "order 42", &[]).0.contains("Sum"), "that of another table");
     }
 
     #[test]

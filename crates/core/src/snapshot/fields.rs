@@ -109,10 +109,12 @@ impl Lines {
 }
 
 impl Nodes<'_> {
-    /// Returns true if the field holds a secret, by its type and by what it asks the browser to fill in.
+    /// Returns true if the field holds a secret, by its type, by what it asks the browser to fill in, and by the dots that it shows for letters.
     pub(super) fn is_secret(&self, node: &CapturedNode) -> bool {
         let is_password = node.tag == "input" && self.input_type(node) == "password";
-        is_password || self.document.attribute(node, "autocomplete").is_some_and(asks_for_secret)
+        is_password
+            || self.document.is_dotted(node)
+            || self.document.attribute(node, "autocomplete").is_some_and(asks_for_secret)
     }
 
     /// Returns true if what is in the element is what it holds, and that is a secret.

@@ -19,6 +19,22 @@ const DIGITS: f64 = 0.6;
 /// The same where no blank is expected, as before a comma.
 const MARKS: f64 = 0.5;
 
+/// The same in a script that writes no blanks between words, whose letters may be set apart a bit.
+const SCRIPTS: f64 = 0.25;
+
+/// Difference of the base lines of two numbers beside each other, as a part of the height of a line: the one that is higher is no part of
+/// the other, as cents behind a price.
+const RAISED: f64 = 0.1;
+
+/// Place of the base line in a text, as a part of its height.
+const BASE: f64 = 0.8;
+
+/// Part of the height of a line that a number has at least to be a part of the one beside it.
+const SMALL: f64 = 0.8;
+
+/// Number of digits in a group of a number, as behind the comma of `1,299`.
+const GROUP: usize = 3;
+
 /// Distance from a text to one that is clearly further down than in the next line, as a part of the height of a line.
 const FAR: f64 = 1.5;
 
@@ -27,6 +43,7 @@ const MIN_TURNED: usize = 3;
 
 /// Place of a text: where it begins and ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
 pub(super) struct TextPlace {
     first: TextBox,
     last: TextBox,
@@ -34,6 +51,8 @@ pub(super) struct TextPlace {
     inline_box: Option<usize>,
     is_letter: bool,
     is_digit: bool,
+    /// True if it ends with decimals, as a rate of which the last ones are drawn smaller.
+    has_decimals: bool,
     /// True if its lines go from above to below.
     is_turned: bool,
 }
@@ -45,6 +64,11 @@ impl TextBox {
 
     fn bottom(&self) -> f64 {
         self.y + self.height
+    }
+
+    /// Returns the place of the line on which its letters stand.
+    fn base(&self) -> f64 {
+        self.y + self.height * BASE
     }
 
     /// Returns the box with the edges of one that is drawn around it in its line.
@@ -70,7 +94,8 @@ impl TextPlace {
         let (is_letter, is_digit) =
             (single.is_some_and(char::is_alphabetic), single.is_some_and(|single| single.is_ascii_digit()));
         let is_turned = first.height > first.width * 2.0 && text.trim().chars().nth(MIN_TURNED - 1).is_some();
-        Self { first, last, inline_box, is_letter, is_digit, is_turned }
+        let has_decimals = has_decimals(text.trim());
+        Self { first, last, inline_box, is_letter, is_digit, has_decimals, is_turned }
     }
 
     /// Returns the place of the text with one that continues it.
@@ -88,11 +113,14 @@ impl TextPlace {
             return false;
         }
         let is_in_number = matches!(before, '.' | ',') && after.is_ascii_digit();
-        let is_mark = is_opening(before) || is_closing(after) || is_in_number || !is_of_word(before, after);
+        let is_mark = is_opening(before) || is_closing(after) || is_in_number;
+        let has_blanks = is_of_word(before, after);
         let are_letters = self.is_letter && next.is_letter;
+        let are_single = self.is_digit && next.is_digit;
         let part = match (is_mark, are_letters) {
-            _ if self.is_digit && next.is_digit => DIGITS,
+            _ if are_single => DIGITS,
             (true, _) => MARKS,
+            _ if !has_blanks => SCRIPTS,
             (_, true) => LETTERS,
             _ => WORDS,
         };
@@ -100,19 +128,37 @@ impl TextPlace {
         let beside = (other.x - own.right()).max(own.x - other.right());
         let shared = own.bottom().min(other.bottom()) - own.y.max(other.y);
         if shared > lower * SHARED {
-            return beside > line * part;
+            // The digits of a counter may move one by one.
+            let is_raised = !are_single && (own.base() - other.base()).abs() > line * RAISED;
+            let is_small = !self.has_decimals && lower < line * SMALL;
+            let are_digits = before.is_ascii_digit() && after.is_ascii_digit();
+            return beside > line * part || are_digits && (is_raised || is_small);
         }
         // A word that is broken at the end of a line goes on in the next one. What an animation moves up and down stays beside it.
         let is_moved = beside.abs() <= line * part;
         let is_far = other.y - own.bottom() > line * FAR;
-        !are_letters && !is_moved && (is_far || !is_mark && self.inline_box != next.inline_box)
+        !are_letters && !is_moved && (is_far || !is_mark && has_blanks && self.inline_box != next.inline_box)
     }
 }
 
 /// Returns false if texts with these characters beside each other are in a script that writes no blanks between words.
 fn is_of_word(before: char, after: char) -> bool {
-    let has_no_blanks = |character: char| character.is_alphabetic() && !mask::is_of_word(character);
+    let has_no_blanks =
+        |character: char| character.is_alphabetic() && !is_hangul(character) && !mask::is_of_word(character);
     !(has_no_blanks(before) && has_no_blanks(after))
+}
+
+/// Returns true for a letter or syllable of Korean, which writes blanks between words.
+const fn is_hangul(character: char) -> bool {
+    matches!(character, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7af}')
+}
+
+/// Returns true if a text ends with a number that has decimals already: a mark in it that separates no group of three digits.
+fn has_decimals(text: &str) -> bool {
+    let Some((before, after)) = text.rsplit_once(['.', ',']) else { return false };
+    let is_zero = before.trim_start_matches(|c: char| !c.is_ascii_digit()) == "0";
+    let is_digits = !after.is_empty() && after.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits && before.ends_with(|c: char| c.is_ascii_digit()) && (after.len() != GROUP || is_zero)
 }
 
 /// Returns true for a character behind which no blank is expected.
@@ -149,7 +195,44 @@ mod tests {
         assert!(!has_gap(("Wid", [0.0, 0.0, 50.0], 0), ("get", [50.0, 0.0, 50.0], 0)), "one word");
         assert!(!has_gap(("Wid", [0.0, 0.0, 50.0], 0), ("get", [52.0, 0.0, 50.0], 0)), "less than a blank");
         assert!(has_gap(("$12", [0.0, 0.0, 50.0], 0), ("99", [60.0, -8.0, 20.0], 0)), "higher in the line");
-        assert!(!has_gap(("$12", [0.0, 0.0, 50.0], 0), ("99", [50.0, -8.0, 20.0], 0)), "cents");
+        assert!(has_gap(("$12", [0.0, 0.0, 50.0], 0), ("99", [50.0, -8.0, 20.0], 0)), "cents");
+        assert!(!has_gap(("Tea", [0.0, 0.0, 50.0], 0), ("99", [50.0, -8.0, 20.0], 0)), "no number before it");
+    }
+
+    #[test]
+    fn raised_or_smaller_number_is_another_one() {
+        let has_gap = |one: &str, other: &str, y, height| {
+            let own = TextBox { x: 0.0, y: 0.0, width: 40.0, height: 20.0 };
+            let next = TextBox { x: 40.0, y, width: 20.0, height };
+            let (before, after) = (one.chars().next_back().unwrap(), other.chars().next().unwrap());
+            TextPlace::new(one, own, own, None).has_gap(&TextPlace::new(other, next, next, None), before, after)
+        };
+        assert!(has_gap("$19", "99", 0.0, 12.0), "at the top");
+        assert!(has_gap("249", "50", 6.0, 14.0), "small on the line");
+        assert!(has_gap("7", "49", 0.0, 17.0), "a bit smaller, at the top");
+        assert!(has_gap("$1,299", "99", 6.0, 14.0), "behind a group");
+        assert!(has_gap("1.08", "3", 0.0, 12.0), "a note behind decimals");
+        assert!(!has_gap("19", "99", 0.0, 20.0) && !has_gap("19", "99", 2.6, 17.0), "one number");
+        assert!(!has_gap("1.08", "45", 6.0, 13.5) && !has_gap("0.001", "45", 6.0, 13.5), "decimals that matter less");
+        assert!(!has_gap("1.08", "45", 11.4, 6.0), "much smaller ones");
+        assert!(!has_gap("1", "2", -6.0, 20.0), "a counter that moves");
+        assert!(!has_gap("19", "%", 0.0, 12.0) && !has_gap("Mc", "D", 0.0, 12.0), "no two numbers");
+    }
+
+    #[test]
+    fn words_of_scripts_without_blanks_need_a_clear_gap() {
+        let apart = |one, other, gap| has_gap((one, [0.0, 0.0, 40.0], 1), (other, [40.0 + gap, 0.0, 40.0], 2));
+        let pairs = [
+            ("\u{82f9}\u{679c}", "\u{9999}\u{8549}"),
+            ("\u{308a}\u{3093}", "\u{30d0}\u{30ca}"),
+            ("\u{e41}\u{e14}", "\u{e40}\u{e02}"),
+        ];
+        for (one, other) in pairs {
+            assert!(apart(one, other, 6.0), "{one} {other}");
+            assert!(!apart(one, other, 4.0), "control: {one} {other}");
+        }
+        assert!(apart("\u{c0ac}\u{acfc}", "\u{bc30}\u{b098}", 4.0), "Korean writes blanks");
+        assert!(!apart("\u{c0ac}\u{acfc}", "\u{bc30}\u{b098}", 1.0), "control");
     }
 
     #[test]

@@ -34,6 +34,14 @@ pub struct NodeKey {
     pub node: u64,
 }
 
+/// Node of a document by its position there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NodeIndex {
+    pub(super) part: usize,
+    pub(super) document: usize,
+    pub(super) index: usize,
+}
+
 /// Role of an item that is text only.
 pub(super) const TEXT: &str = "text";
 
@@ -110,6 +118,8 @@ pub(super) struct Item {
     pub(super) height: usize,
     /// Node that it stands for.
     pub(super) origin: Option<NodeKey>,
+    /// Node of its document that it is the item of, or the first one of its text.
+    pub(super) at: Option<NodeIndex>,
     /// True if it is there only to show where it begins and ends.
     pub(super) is_limit: bool,
     /// True if it says what is wrong.

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::capture::{CapturedNode, SHAPES, hex, is_same_color};
 use super::describe::color;
 use super::fields::States;
-use super::item::{CELLS, Item, NodeKey, collapse, cut, is_blank};
-use super::nodes::Nodes;
+use super::item::{CELLS, Item, MAX_COMPARED, NodeKey, collapse, cut, is_blank};
+use super::nodes::{MAX_TRANSPARENCY, Nodes};
 
 /// Elements whose text is struck without a style.
 pub(super) const STRUCK: &[&str] = &["del", "s", "strike"];
@@ -26,6 +26,12 @@ const MAX_PARTS: usize = 50;
 
 /// Minimum width and height of a picture that is seen, in CSS pixels.
 const MIN_PICTURE: f64 = 8.0;
+
+/// Maximum height of an element that is a picture by its style, in CSS pixels.
+const MAX_DRAWN_HEIGHT: f64 = 150.0;
+
+/// Maximum length of the text for screen readers that a picture has, in characters.
+const MAX_HIDDEN: usize = 120;
 
 /// Maximum length of the name of a picture, in characters.
 const MAX_PICTURE: usize = 60;
@@ -71,6 +77,9 @@ impl Nodes<'_> {
             let parent = node.parent.and_then(|parent| self.node(parent));
             role == "link" && parent.is_some_and(is_struck)
         };
+        if has_reason && item.name.len() <= MAX_COMPARED {
+            set_numbers_apart(&mut item.name, children);
+        }
         let is_own = node.layout.as_ref().is_some_and(|layout| layout.look.is_struck);
         if (is_own || is_link_of_struck()) && !item.states.iter().any(|(name, _)| *name == "checked") {
             item.states.push(("struck", Value::Null));
@@ -92,6 +101,7 @@ impl Nodes<'_> {
         }
         if !items.iter().any(has_text) {
             let title = self.title_of_picture(position, node);
+            let title = title.or_else(|| self.hidden_text(position, node).filter(|_| self.role(node) == "generic"));
             return title.map_or(items, |title| vec![Item { origin: Some(key), ..Item::new("img", &title) }]);
         }
         let Some(state) = self.current_state(node, &items) else { return items };
@@ -122,9 +132,37 @@ impl Nodes<'_> {
         (is_painted(node) || self.below(position).take(MAX_PARTS).any(is_picture)).then_some(title)
     }
 
-    /// Adds what tells the picture that is all of a cell, or of an entry of a list.
+    /// Returns the text for screen readers in an element that a person sees as a picture, as the turning circle of what is loaded or a row
+    /// of stars: nothing else can be seen in it, and the text is cut to nothing there or beside the page.
+    fn hidden_text(&self, position: usize, node: &CapturedNode) -> Option<String> {
+        let layout = node.layout.as_ref().filter(|layout| layout.is_painted && layout.is_visible)?;
+        let is_picture = layout.width >= MIN_PICTURE && (MIN_PICTURE..=MAX_DRAWN_HEIGHT).contains(&layout.height);
+        let facts = self.facts(position);
+        if !is_picture || !facts.is_visible || facts.is_aria_hidden || facts.is_inert {
+            return None;
+        }
+        let mut text = String::new();
+        for (at, part) in self.below(position).take(MAX_PARTS + 1).filter(|(_, part)| !part.text.trim().is_empty()) {
+            let facts = self.facts(at);
+            let own = part.layout.as_ref().filter(|own| part.is_text && !part.is_styled && own.is_visible)?;
+            let is_told = !facts.is_aria_hidden && !self.is_ignored(part) && facts.transparency <= MAX_TRANSPARENCY;
+            let is_away = facts.is_cut_off() || own.x + own.width <= 0.0;
+            if facts.is_visible || !is_told || !is_away {
+                return None;
+            }
+            text.push_str(&part.text);
+            text.push(' ');
+        }
+        let text = collapse(&text);
+        (1..=MAX_HIDDEN).contains(&text.chars().count()).then_some(text)
+    }
+
+    /// Adds what tells the picture that is all of a cell, or of an entry of a list, and the words for one that is a status.
     pub(super) fn add_picture(&self, position: usize, is_cell: bool, item: &mut Item) {
         let is_empty = item.node.is_none() && item.name.is_empty() && item.children.is_empty();
+        if is_empty && item.role == "status" {
+            item.name = self.node(position).and_then(|node| self.hidden_text(position, node)).unwrap_or_default();
+        }
         if is_empty && (is_cell || item.role == "listitem") {
             item.states.extend(self.picture_state(position, is_cell));
         }
@@ -181,6 +219,32 @@ fn has_told(items: &[Item]) -> bool {
     items.iter().any(|item| is_told(item) || has_told(&item.children))
 }
 
+/// Sets the numbers of a name apart that a person sees apart in its texts: Chromium joins them, as a price with its cents.
+fn set_numbers_apart(name: &mut String, texts: &[Item]) {
+    let mut set_apart = |before: &str, after: &str| {
+        let is_pair = before.ends_with(|c: char| c.is_ascii_digit()) && after.starts_with(|c: char| c.is_ascii_digit());
+        let apart = format!("{before} {after}");
+        if is_pair && !name.contains(&apart) {
+            *name = name.replacen(&format!("{before}{after}"), &apart, 1);
+        }
+    };
+    for text in texts.iter().take(MAX_PARTS).filter(|text| text.is_text() && text.has_gaps) {
+        let words = || text.name.split_whitespace().take(MAX_PARTS);
+        words().zip(words().skip(1)).for_each(|(before, after)| set_apart(before, after));
+    }
+    for (one, other) in texts.iter().zip(texts.iter().skip(1)).take(MAX_PARTS) {
+        let Some((own, next)) = one.place.zip(other.place).filter(|_| one.is_text() && other.is_text()) else {
+            continue;
+        };
+        let words = one.name.rsplit(is_blank).next().zip(other.name.split(is_blank).next());
+        let Some((before, after)) = words else { continue };
+        let edges = before.chars().next_back().zip(after.chars().next());
+        if edges.is_some_and(|(last, first)| own.has_gap(&next, last, first)) {
+            set_apart(before, after);
+        }
+    }
+}
+
 /// Returns the name of the file of an image, unless the image is in its address.
 fn image_name(source: &str) -> Option<String> {
     let path =
@@ -190,7 +254,29 @@ fn image_name(source: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::capture::TextBox;
+    use super::super::gaps::TextPlace;
     use super::*;
+
+    #[test]
+    fn numbers_that_are_seen_apart_are_apart_in_a_name() {
+        let text = |name: &str, x: f64, height: f64| {
+            let own = TextBox { x, y: 0.0, width: 20.0, height };
+            Item { place: Some(TextPlace::new(name, own, own, None)), ..Item::text(name) }
+        };
+        let named = |name: &str, texts: &[Item]| {
+            let mut name = name.to_owned();
+            set_numbers_apart(&mut name, texts);
+            name
+        };
+        let price = [text("Add $", 0.0, 20.0), text("19", 20.0, 20.0), text("99", 40.0, 10.0)];
+        assert_eq!(named("Add $1999", &price), "Add $19 99");
+        assert_eq!(named("Add $19 99", &price), "Add $19 99", "it is told so");
+        assert_eq!(named("Add $1999", &[text("19", 0.0, 20.0), text("99", 20.0, 20.0)]), "Add $1999", "one number");
+        let merged = Item { has_gaps: true, ..Item::text("Now $19 99") };
+        assert_eq!(named("Now $1999", std::slice::from_ref(&merged)), "Now $19 99");
+        assert_eq!(named("Buynow", &[Item { has_gaps: true, ..Item::text("Buy now") }]), "Buynow", "words");
+    }
 
     #[test]
     fn image_is_named_by_its_file() {

@@ -9,6 +9,7 @@
 mod accessibility;
 mod actionable;
 mod alike;
+mod around;
 mod build;
 mod capture;
 mod chosen;
@@ -29,10 +30,11 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use alike::heads;
+use around::{FieldLabel, NumberedItems, ROWS, is_field};
 use build::build;
 use describe::CLICKABLE;
 use excerpts::{MatchBudget, shorten};
-use item::{Item, MORE, RoleAndName, cut_words, without_limits};
+use item::{CELLS, Item, MORE, RoleAndName, cut_words, without_limits};
 
 pub use accessibility::Accessibility;
 pub use build::Part;
@@ -54,11 +56,11 @@ const NOTHING_FOUND: &str = "(nothing found; more may load when the page is scro
 /// Maximum length of the text around an element, in characters.
 const MAX_CONTEXT: usize = 60;
 
+/// Maximum length of the text of an editor in the view of what can be acted on, in characters. Other values are shorter.
+const MAX_EDITED: usize = 500;
+
 /// Maximum width of an icon that belongs to what is beside it, in CSS pixels.
 const MAX_ICON: f64 = 48.0;
-
-/// Roles of elements that are told from others by the texts in them.
-const ROWS: &[&str] = &["article", "listitem", "row", "treeitem"];
 
 /// Role of what shows a document.
 const FRAME: &str = "iframe";
@@ -101,6 +103,8 @@ struct Known<'a> {
     alike: HashMap<NodeKey, &'a str>,
     /// Texts of the row and the head of the column, for those in a table.
     heads: HashMap<NodeKey, String>,
+    /// Texts that say what fields without a name are for.
+    labels: HashMap<NodeKey, FieldLabel<'a>>,
 }
 
 impl Known<'_> {
@@ -139,7 +143,9 @@ impl View {
             let mut counts = HashMap::new();
             let mut alike = Vec::new();
             count(&items, &mut counts, &mut alike);
-            let known = Known { alike: alike::texts(&items, &alike), counts, heads: heads(&items) };
+            let numbered = NumberedItems::new(&items, parts);
+            let alike = alike::texts(&items, &alike, &numbered);
+            let known = Known { alike, counts, heads: heads(&items), labels: numbered.labels() };
             view.add_actionable(&items, "", &known, options.depth.unwrap_or(usize::MAX), false);
             let behind = count_behind(&items);
             if behind > 0 {
@@ -149,6 +155,7 @@ impl View {
             if let Some(wanted) = wanted {
                 view.keep(|line| wanted.is_line(line) && matches.add());
             }
+            view.cut_values();
         } else {
             view.add_all(&items, 0, options.depth.unwrap_or(usize::MAX));
         }
@@ -157,6 +164,16 @@ impl View {
             view.push(&Item::text(&more), 0, None);
         }
         Some(view)
+    }
+
+    /// Cuts the texts of fields: that of an editor may be longer than an answer. Masks find no part of a secret, so no word is cut.
+    fn cut_values(&mut self) {
+        let states = self.lines.iter_mut().flat_map(|line| &mut line.states);
+        for (_, value) in states.filter(|(name, _)| name == "value") {
+            if let Value::String(text) = value {
+                *text = cut_words(text, MAX_EDITED);
+            }
+        }
     }
 
     /// Removes the other lines.
@@ -244,7 +261,11 @@ impl View {
             let near = || {
                 let is_one = |item: &Item| known.count(item) == 1;
                 let text = |item| last_text(item, &is_one);
-                let before = items.iter().take(position).rev().take(NEIGHBORS).find_map(text);
+                // What is beyond another field says nothing about this one.
+                let is_beyond =
+                    |other: &&Item| is_field(item) && item.name.is_empty() && other.find(&is_field).is_some();
+                let before = items.iter().take(position).rev().take(NEIGHBORS);
+                let before = before.take_while(|other| !is_beyond(other)).find_map(text);
                 let after = || items.iter().skip(position + 1).take(1).find_map(Item::own_text);
                 let around = (!around.is_empty()).then_some(around);
                 let beside = || item.beside(previous, items.get(position + 1..).unwrap_or_default());
@@ -263,9 +284,13 @@ impl View {
                 let own = || item.node.and_then(|key| known.alike.get(&key).copied());
                 let head = || Some(known.heads.get(&item.node?)?.as_str());
                 let drawn = || item.drawn_text.as_deref();
+                let written = || item.node.and_then(|key| known.labels.get(&key));
                 let context = is_unclear
                     .then(|| {
-                        let unnamed = || head().or_else(drawn).or_else(own);
+                        let unnamed = || {
+                            let in_row = || own().filter(|_| written().is_none_or(|label| label.is_in_row));
+                            head().or_else(drawn).or_else(in_row).or_else(|| Some(written()?.text))
+                        };
                         let first = || if item.name.is_empty() { unnamed() } else { own().or_else(head) };
                         label().or_else(first).unwrap_or_else(near)
                     })
@@ -442,7 +467,9 @@ fn compact(items: Vec<Item>) -> Vec<Item> {
     let mut compacted = Vec::with_capacity(items.len());
     for mut item in items {
         let children = compact(std::mem::take(&mut item.children));
-        if item.node.is_none() && item.name.is_empty() && item.states.is_empty() {
+        // Values stand below their heads by the cells before them.
+        let is_table = item.role == "row" || CELLS.contains(&item.role.as_str());
+        if item.node.is_none() && item.name.is_empty() && item.states.is_empty() && !is_table {
             compacted.extend(children);
         } else {
             compacted.push(Item { children, ..item });

@@ -101,6 +101,8 @@ pub(super) struct Nodes<'a> {
     pub(super) options: RefCell<HashMap<usize, Rc<OptionLabels>>>,
     /// True if words stand for pictures somewhere.
     pub(super) has_icons: bool,
+    /// Place in the order of painting of the mask behind which everything is hidden from assistive technologies.
+    pub(super) modal_order: Option<i64>,
 }
 
 /// State of the elements of a class, as its words tell it.
@@ -198,6 +200,18 @@ pub(super) struct Facts {
     pub(super) group: Option<PartOf>,
     /// Boxes in the line that it is in.
     line: LineBoxes,
+    /// True if it, or an element around it, stays where it is in the window.
+    is_in_fixed: bool,
+    /// True if what stays where it is in the window does so in an element around it, or in itself.
+    holds_fixed: bool,
+    /// Outermost one of it and the elements around it that stays in the window while a person scrolls.
+    pub(super) held_by: Option<usize>,
+    /// Place in the order of painting at which it is behind what is in front of it. What is behind the page has none.
+    pub(super) order: Option<i64>,
+    /// Place of the layer that it is in, or is itself.
+    layer_order: Option<i64>,
+    /// True if it, or an element around it, is behind the flow of a layer.
+    is_behind_flow: bool,
 }
 
 /// Positions of the elements around a node that are in the line of text that it is in.
@@ -261,8 +275,29 @@ impl Sides {
 }
 
 impl Facts {
+    /// Returns the facts about the order of painting of an element in this one.
+    fn painted(&self, own: Option<&Layout>) -> Self {
+        let Some(look) = own.map(|own| &own.look) else {
+            let Self { order, layer_order, is_behind_flow, .. } = *self;
+            return Self { order, layer_order, is_behind_flow, ..Self::default() };
+        };
+        let order = match (look.is_behind_flow, self.is_behind_flow) {
+            // It is painted with the layer around it.
+            (true, _) => self.layer_order,
+            (false, true) => self.order,
+            (false, false) => Some(look.order),
+        };
+        let is_layer = look.is_layer && !look.is_behind_flow;
+        Self {
+            order,
+            layer_order: if is_layer { Some(look.order) } else { self.layer_order },
+            is_behind_flow: self.is_behind_flow || look.is_behind_flow,
+            ..Self::default()
+        }
+    }
+
     /// Returns true if what is around the node, or its own look, shows nothing of it.
-    fn is_cut_off(&self) -> bool {
+    pub(super) fn is_cut_off(&self) -> bool {
         self.is_clipped || self.is_beside
     }
 
@@ -293,6 +328,7 @@ impl<'a> Nodes<'a> {
             class_words: OnceLock::new(),
             options: RefCell::default(),
             has_icons: document.nodes.iter().any(is_icon),
+            modal_order: None,
         };
         nodes.facts = nodes.inherited(is_inert);
         nodes.add_visibility();
@@ -419,6 +455,8 @@ impl<'a> Nodes<'a> {
             let parent_attribute = |name| parent.and_then(|parent| self.document.attribute(parent, name));
             let is_undrawn = around.is_undrawn
                 || parent.is_some_and(|parent| self.is_closed(parent) && !is_head || hides_content(parent));
+            let is_fixed = own.is_some_and(|own| own.look.is_fixed) && !around.holds_fixed;
+            let stays = own.is_some_and(|own| own.look.is_sticky) || is_fixed;
             let shown = own.map_or(around.sides, |own| around.sides_of(own));
             let inner = if is_outer { shown } else { shown.inside(node) };
             facts.push(Facts {
@@ -428,10 +466,12 @@ impl<'a> Nodes<'a> {
                 placed_sides: if own.is_some_and(|own| own.look.is_positioned) { inner } else { around.placed_sides },
                 is_clipped: around.is_clipped
                     || is_undrawn
-                    || !around.is_in_scroller && parent.is_some_and(|parent| self.is_parked(parent))
+                    || !around.is_in_scroller
+                        && parent.is_some_and(|parent| self.is_parked(parent, around.is_in_fixed))
                     || own.is_some_and(|own| own.look.is_cut || (!is_outer && own.is_clipped && is_dot(own))),
                 transparency: 1.0 - (1.0 - around.transparency) * (1.0 - own_transparency),
-                is_in_scroller: around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent)),
+                is_in_scroller: !is_fixed
+                    && (around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent))),
                 is_focused: self.accessible(node).is_some_and(|accessible| accessible.is("focused")),
                 is_in_control: around.is_in_control
                     || matches!(role, "button" | "checkbox" | "link" | "menuitem" | "menuitemcheckbox")
@@ -452,7 +492,10 @@ impl<'a> Nodes<'a> {
                     || parent.is_some_and(|parent| parent.input.is_clickable || parent.input.is_pressed),
                 is_in_label: around.is_in_label || parent.is_some_and(|parent| parent.tag == "label"),
                 line: around.line.inside(node.parent, parent.and_then(|parent| parent.layout.as_ref())),
-                ..Facts::default()
+                is_in_fixed: around.is_in_fixed || is_fixed,
+                holds_fixed: around.holds_fixed || own.is_some_and(|own| own.look.holds_fixed),
+                held_by: around.held_by.or(stays.then_some(position)),
+                ..around.painted(own)
             });
         }
         facts
@@ -494,7 +537,11 @@ impl<'a> Nodes<'a> {
             let Some(facts) = self.facts.get_mut(position) else { continue };
             let is_hidden = facts.is_cut_off() || facts.transparency > MAX_TRANSPARENCY || is_unreadable;
             let is_beyond = |layout: &Layout| {
-                if facts.is_in_scroller { layout.x + layout.width <= FAR_AWAY } else { is_beyond(layout) }
+                if facts.is_in_scroller {
+                    layout.x + layout.width <= FAR_AWAY
+                } else {
+                    is_beyond(layout) || facts.is_in_fixed && self.document.is_out_of_window(layout)
+                }
             };
             facts.has_box =
                 !is_hidden && node.layout.as_ref().is_some_and(|layout| has_box(layout) && !is_beyond(layout));
@@ -533,9 +580,49 @@ impl<'a> Nodes<'a> {
         undrawn.difference(&drawn).count()
     }
 
-    /// Returns true if an element whose content can be scrolled is itself where nobody can scroll to.
-    fn is_parked(&self, node: &CapturedNode) -> bool {
-        let is_beyond = |layout: &Layout| layout.y + layout.height <= 0.0 || layout.x + layout.width <= FAR_AWAY;
+    /// Returns the number of outermost elements below the window that are transparent until a script shows them, where a person scrolls to them.
+    pub(super) fn unshown_parts(&self) -> usize {
+        let bottom = self.document.bottom;
+        // For each node, whether it is placed apart from the flow, and the transparent element around it.
+        let mut around: Vec<(bool, Option<usize>)> = Vec::with_capacity(self.document.nodes.len());
+        let mut unshown = HashSet::new();
+        for (position, node) in self.document.nodes.iter().enumerate() {
+            let (is_placed, part) = node.parent.and_then(|parent| around.get(parent).copied()).unwrap_or_default();
+            let facts = self.facts(position);
+            let Some(own) = &node.layout else {
+                around.push((is_placed, part));
+                continue;
+            };
+            let is_placed = is_placed || own.look.is_absolute || own.look.is_fixed;
+            let is_seen_around =
+                || node.parent.is_none_or(|parent| self.facts(parent).transparency <= MAX_TRANSPARENCY);
+            let is_part = || {
+                node.is_element
+                    && !is_placed
+                    && !own.is_inline
+                    && own.look.transparency > MAX_TRANSPARENCY
+                    && !own.look.is_faded
+                    && has_box(own)
+                    && own.y >= bottom
+                    && !facts.is_cut_off()
+                    && is_seen_around()
+            };
+            let part = part.or_else(|| Some(position).filter(|_| bottom > 0.0 && is_part()));
+            // A button alone is rather shown where the pointer is.
+            let is_read = node.is_text && !node.text.trim().is_empty() && own.is_visible && !facts.is_in_control;
+            unshown.extend(part.filter(|_| is_read));
+            around.push((is_placed, part));
+        }
+        unshown.len()
+    }
+
+    /// Returns true if an element whose content can be scrolled, and that may stay where it is in the window, is where nobody can scroll to.
+    fn is_parked(&self, node: &CapturedNode, is_fixed: bool) -> bool {
+        let is_beyond = |layout: &Layout| {
+            layout.y + layout.height <= 0.0
+                || layout.x + layout.width <= FAR_AWAY
+                || is_fixed && self.document.is_out_of_window(layout)
+        };
         self.is_scroller(node) && node.layout.as_ref().is_some_and(is_beyond)
     }
 

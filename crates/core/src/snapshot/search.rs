@@ -63,6 +63,9 @@ pub struct Finder<'a> {
     shown: OnceCell<HashMap<NodeKey, (String, String)>>,
 }
 
+/// Condition for an element with its place.
+type ElementCondition<'a> = dyn Fn(usize, &Element) -> bool + 'a;
+
 /// Element in the order of the page.
 struct Element {
     key: NodeKey,
@@ -107,21 +110,23 @@ impl<'a> Finder<'a> {
         };
         let wanted = collapse(text).to_lowercase();
         let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
-        let is_whole = |at: &usize| self.text.of(*at).to_lowercase() == wanted;
         let seen: Vec<_> = found.iter().copied().filter(is_seen).collect();
+        let wanted = spaced(&wanted).filter(|spaced| self.all_have(&seen, spaced)).unwrap_or(wanted);
+        let is_wanted = |text: &str| text.to_lowercase() == wanted;
+        let is_whole = |at: &usize| is_wanted(&self.text.of(*at));
         let is_on_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| self.is_operable(around));
         let is_single = matches!(seen.as_slice(), [one] if is_whole(one));
         if is_single && seen.iter().all(is_on_control) {
             return self.found(found);
         }
         let scopes = (!before.is_empty()).then(|| self.positions(before, css, reach));
-        let named = self.named(&|name| name.to_lowercase() == wanted);
+        let named = self.named(&is_wanted);
         let named = self.below(scopes.as_deref(), reach, true, &|position, _| named.contains(&position));
         let whole = seen.iter().copied().filter(is_whole).chain(named.into_iter().filter(is_seen));
         let exact = self.innermost(whole.collect());
         let is_called = |at: &usize| {
-            let name = || Some(self.name_of(self.elements.get(*at)?)?.to_lowercase());
-            self.is_operable(*at) && (is_whole(at) || name().is_some_and(|name| name == wanted))
+            let name = || self.name_of(self.elements.get(*at)?);
+            self.is_operable(*at) && (is_whole(at) || name().is_some_and(|name| is_wanted(&name)))
         };
         let has_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| is_called(&around));
         let operable: Vec<_> = exact.iter().copied().filter(has_control).collect();
@@ -134,6 +139,11 @@ impl<'a> Finder<'a> {
         } else {
             self.found(found)
         }
+    }
+
+    /// Returns true if there are elements, and a text is in each of them.
+    fn all_have(&self, elements: &[usize], text: &str) -> bool {
+        !elements.is_empty() && elements.iter().all(|at| self.text.of(*at).contains(text))
     }
 
     fn found(&self, positions: Vec<usize>) -> Vec<FoundElement> {
@@ -181,24 +191,8 @@ impl<'a> Finder<'a> {
                     };
                     below(false, &|_, element| is_matched(element))
                 }
-                SelectorPart::Text(text) => {
-                    let parents = || self.elements.iter().map(|element| element.parent).collect::<Vec<_>>();
-                    let matched = match text {
-                        TextMatch::Contains(text) => self.text.smallest_with(&collapse(text), &parents()),
-                        TextMatch::Exact(text) => self.text.with_whole(&collapse(text)),
-                    };
-                    // The text of a button is searched in the button too.
-                    let found = below(true, &|position, _| matched.contains(&position));
-                    let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
-                    // Nobody reads a hidden text, but a visible element may have it as its name.
-                    if found.iter().any(is_seen) {
-                        found
-                    } else {
-                        let named = self.with_name(text);
-                        let named = below(true, &|position, _| named.contains(&position));
-                        if found.is_empty() || named.iter().any(is_seen) { named } else { found }
-                    }
-                }
+                // The text of a button is searched in the button too.
+                SelectorPart::Text(text) => self.with_text(text, &|matches| below(true, matches)),
                 SelectorPart::Role(role) => {
                     let mut found = below(false, &|position, element| {
                         let nodes = self.documents.get(element.document);
@@ -217,6 +211,37 @@ impl<'a> Finder<'a> {
             });
         }
         found.unwrap_or_default()
+    }
+
+    /// Returns the elements with a text, of those that `below` returns for a condition.
+    fn with_text(&self, text: &TextMatch, below: &dyn Fn(&ElementCondition<'_>) -> Vec<usize>) -> Vec<usize> {
+        let parents = || self.elements.iter().map(|element| element.parent).collect::<Vec<_>>();
+        let matched = match text {
+            TextMatch::Contains(text) => self.text.smallest_with(&collapse(text), &parents()),
+            TextMatch::Exact(text) => self.text.with_whole(&collapse(text)),
+        };
+        let found = below(&|position, _| matched.contains(&position));
+        let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
+        if found.iter().any(is_seen) {
+            return found;
+        }
+        // Nobody reads a hidden text, but a visible element may have it as its name.
+        let named = self.with_name(text);
+        let named = below(&|position, _| named.contains(&position));
+        let is_named = named.iter().any(is_seen);
+        let spaced = match text {
+            TextMatch::Contains(text) if !is_named => spaced(&collapse(text)),
+            _ => None,
+        };
+        // With its blank, it is no text of two characters any more.
+        let others = spaced.map(|spaced| self.with_text(&TextMatch::Contains(spaced), below)).unwrap_or_default();
+        if others.iter().any(is_seen) || named.is_empty() && found.is_empty() {
+            others
+        } else if found.is_empty() || is_named {
+            named
+        } else {
+            found
+        }
     }
 
     /// Returns the role and name of each node with which a snapshot shows it.
@@ -408,6 +433,15 @@ fn values_of_secret_fields(parts: &[Part]) -> Vec<String> {
         }
     }
     values
+}
+
+/// Returns a text of two Chinese characters with a blank between them, as designs write that of a button.
+fn spaced(text: &str) -> Option<String> {
+    let is_han = |character: &char| matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}');
+    let mut characters = text.chars();
+    let pair = characters.next().filter(is_han).zip(characters.next().filter(is_han));
+    let (first, last) = pair.filter(|_| characters.next().is_none())?;
+    Some(format!("{first} {last}"))
 }
 
 /// Returns one of some elements by its position, from the end if that is negative.
@@ -854,6 +888,14 @@ mod tests {
         }
         assert_eq!(found(&text, "end"), HashSet::from([4]));
         assert_eq!(mask::joined(vec![(4, 6), (0, 2), (1, 3), (5, 6)]), [(0, 3), (4, 6)]);
+    }
+
+    #[test]
+    fn two_chinese_characters_may_have_a_blank_between_them() {
+        assert_eq!(spaced("\u{767b}\u{5f55}").as_deref(), Some("\u{767b} \u{5f55}"));
+        for text in ["\u{767b}", "\u{767b} \u{5f55}", "\u{767b}\u{5f55}\u{540e}", "OK", "\u{767b}A", ""] {
+            assert_eq!(spaced(text), None, "{text}");
+        }
     }
 
     #[test]

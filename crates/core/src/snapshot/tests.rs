@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::pdf::{Pdf, Unread};
 
+mod looks;
 mod parts;
 
 /// Page with controls of all kinds, frames of the same and of another process, and shadow trees, as Chromium reported it.
@@ -46,6 +47,29 @@ fn compact_view_leaves_structure_out() {
     assert!(!page.contains("- table") && page.contains("- columnheader \"K\""), "{page}");
     let flat = show(&parts(CONTROLS), &Options { depth: Some(0), ..Options::default() });
     assert_eq!(flat, "- clickable [ref=e25] [id=\"root\"]");
+}
+
+#[test]
+fn compact_view_keeps_rows_and_empty_cells() {
+    let row = |children: Vec<Item>| Item { children, ..Item::new("row", "") };
+    let rows = vec![row(vec![Item::new("cell", ""), Item::new("cell", "7")]), row(vec![Item::new("cell", "8")])];
+    let table = Item { children: rows, ..Item::new("table", "") };
+    let items = compact(vec![Item { children: vec![table], ..Item::new("main", "") }]);
+    let shown: Vec<_> = items.iter().map(|item| (item.role.as_str(), item.children.len())).collect();
+    assert_eq!(shown, [("row", 2), ("row", 1)]);
+}
+
+#[test]
+fn long_text_of_an_editor_is_cut_between_words() {
+    let text = format!("{}Hunter2xyz {}", "word ".repeat(99), "more ".repeat(9000));
+    let mut view = View { is_interactive: true, ..View::default() };
+    for (name, text) in [("value", text.as_str()), ("value", "short"), ("url", &text)] {
+        view.push(&Item { states: vec![(name, text.into())], ..Item::new("textbox", "") }, 0, None);
+    }
+    view.cut_values();
+    let shown: Vec<_> = view.lines.iter().map(|line| line.states[0].1.as_str().unwrap()).collect();
+    let begin = format!("{}…", "word ".repeat(99).trim_end());
+    assert_eq!(shown, [begin.as_str(), "short", text.as_str()], "no part of a word, and no other state");
 }
 
 #[test]

@@ -390,6 +390,35 @@ fn form_that_the_browser_refuses_is_not_sent() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn refused_form_in_a_shadow_tree_or_frame_is_not_sent() {
+    Page::each_at("gate/apart", |page| {
+        for place in ["open", "closed", "frame"] {
+            let title = if place == "frame" { "Frame" } else { place };
+            let (field, send) = (format!("{title} name"), format!("Send {place}"));
+            let named = format!("textbox \"{field}\" [ref=e");
+            let send = page.reference("button", &send);
+            page.refused(&["click", &send], "no-effect", &["not sent", "fill out this field", &named]);
+            let field = page.reference("textbox", &field);
+            if place != "closed" {
+                page.ok(&["focus", &field]);
+                page.refused(&["press", "Enter"], "no-effect", &["not sent", "fill out this field", &named]);
+            }
+            page.assert_log(if place == "closed" { "open sent" } else { "nothing" });
+            // Controls: with a name it is sent, by the button and by the key.
+            page.ok(&["fill", &field, "Ada"]);
+            is_done(page, &["click", &send]);
+            page.assert_log(&format!("{place} sent"));
+            page.ok(&["focus", &field]);
+            is_done(page, &["press", "Enter"]);
+            if place == "closed" {
+                page.open();
+            }
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn pointer_moves_where_it_already_is() {
     Page::each_at(PATH, |page| {
         page.ok(&["click", "#moves"]);

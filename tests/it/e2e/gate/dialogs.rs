@@ -11,7 +11,7 @@ use super::{
     super::server::{CallReply, Server, TestEnv},
     agent_browsers,
     browser::GateBrowser,
-    session_policy, shop, test_env, text_of,
+    own_policy, session_policy, shop, test_env, text_of,
 };
 
 /// The longest time that a call with a dialog may take: less than one that hangs takes, also on a busy machine.
@@ -168,6 +168,48 @@ fn wait_that_a_dialog_ends_is_a_failure() {
     assert!(reply.stderr.starts_with("dialog-open: "), "{reply:?}");
     at_once(&server, &["dialog", "accept"]).ok();
     at_once(&server, &["wait", "--text", "alert closed"]).ok();
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_with_endless_dialogs_can_be_left() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    let open_loop = || at_once(&server, &["open", &shop("gate/dialog-loop")]).ok();
+    let open_hello = || {
+        at_once(&server, &["open", &shop("hello")]).ok();
+        assert!(at_once(&server, &["snapshot"]).ok().page().contains("Hello from"));
+    };
+    let is_blocked = || at_once(&server, &["get", "url"]).stderr.starts_with("dialog-open: ");
+    open_loop();
+    at_once(&server, &["click", "#loop"]).ok();
+    at_once(&server, &["dialog", "dismiss"]).ok();
+    assert!(is_blocked(), "control: the next dialog is open");
+    assert_eq!(at_once(&server, &["tab", "list"]).ok().data()["tabs"].as_array().unwrap().len(), 1);
+    assert!(is_blocked(), "it is still open");
+    open_hello();
+    for argv in [&["reload"][..], &["back"]] {
+        open_loop();
+        at_once(&server, &["click", "#loop"]).ok();
+        let reply = at_once(&server, argv);
+        assert!(reply.code != 0 && reply.stderr.starts_with("page-lost: "), "{argv:?}: {reply:?}");
+        open_hello();
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn one_dialog_is_left_with_its_page() {
+    for program in agent_browsers() {
+        let browser = GateBrowser::start();
+        let server = env(&browser, &program, &dialog_policy()).serve();
+        open(&server);
+        at_once(&server, &["click", "#confirm"]).ok();
+        // The same tab: its page is not lost.
+        let reply = at_once(&server, &["reload"]).ok();
+        assert!(text_of(&reply).contains("`confirm`") && text_of(&reply).contains("is dismissed"), "{reply:?}");
+        assert_eq!(state(&server), "nothing answered", "{}", program.display());
+    }
 }
 
 #[test]

@@ -6,9 +6,9 @@ use super::{
     super::{chromium::Chromium, processes::wait_for, server::Server},
     agent_browsers, attack, attacked,
     browser::GateBrowser,
-    env, open_blank,
+    env, open_blank, own_policy,
     script::{OWN_PAGE, evaluate, own_page},
-    session_policy, shop,
+    session_policy, shop, test_env,
 };
 
 /// Number of contexts of the gate's own: that of the tab that empties the clipboard, made when the front session changes first.
@@ -55,6 +55,27 @@ fn killed_server_leaves_no_context_and_no_page() {
         open(&again, "a");
         wait_for("the end of the old daemons", || server.processes().is_empty().then_some(()));
     }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_that_logs_far_too_much_loses_its_tab() {
+    let browser = GateBrowser::start();
+    let server = env(&browser, test_env::no_agent_browser(), &own_policy()).serve();
+    open(&server, "other");
+    let flood = |way: &str| server.call_within(60, "s", &["open", &shop(&format!("gate/flood?{way}"))]);
+    flood("log-little").ok();
+    server.call("s", &["wait", "--text", "has logged"]).ok();
+    assert!(server.call("s", &["snapshot"]).ok().page().contains("Flood"), "control: a page may log");
+    flood("log");
+    let told = wait_for("the end of the flood", || {
+        let reply = server.call_within(30, "s", &["get", "title"]);
+        (reply.code != 0).then_some(reply)
+    });
+    assert!(told.stderr.starts_with("tab-flooded: "), "{told:?}");
+    assert!(server.call("other", &["snapshot"]).ok().page().contains("Hello from"));
+    open(&server, "s");
+    assert!(server.call("s", &["snapshot"]).ok().page().contains("Hello from"));
 }
 
 /// Returns the memory that a process has now, in bytes.

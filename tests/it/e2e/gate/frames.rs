@@ -1,4 +1,6 @@
-//! Frames on hosts that the policy refuses: not requested, and left out of what is read.
+//! Frames on hosts that the policy refuses: not requested, and left out of what is read. Frames that hang: left out of it, too.
+
+use std::time::{Duration, Instant};
 
 use super::{
     super::{
@@ -6,10 +8,14 @@ use super::{
         processes::wait_for,
         test_env,
     },
+    acting::Page,
     agent_browsers,
     browser::GateBrowser,
     env, only_hosts, session_policy, shop, shown_until, text_of,
 };
+
+/// Time for a few calls about a page that answers. Each would take as long if it waited for a frame that does not.
+const AT_ONCE: Duration = Duration::from_secs(9);
 
 /// Text of the page inside the frame.
 const INNER: &str = "Hello from news.example.net";
@@ -62,6 +68,40 @@ fn frame_refused_after_it_loaded_is_not_read() {
         }
         assert!(server.call("s", &["snapshot"]).ok().page().contains("This page stays"));
     }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn hung_frame_takes_nothing_else_from_its_page() {
+    Page::each_at("gate/hung", |page| {
+        // The page, as soon as it can be read with or without the frame.
+        let read = |has_frame: bool| {
+            wait_for(&format!("a snapshot, with the frame: {has_frame}"), || {
+                let reply = page.call(&["snapshot"]);
+                let is_read = reply.code == 0 && reply.page().contains("Text of the page");
+                (is_read && reply.page().contains("Text of the frame") == has_frame).then(|| reply.page())
+            })
+        };
+        read(true);
+        page.ok(&["click", "#count"]);
+        page.assert_log("counted 1");
+        assert!(page.call(&["screenshot"]).ok().picture.is_some(), "control: a picture");
+        page.call(&["click", "#hang"]);
+        // The call that finds that the frame hangs may be refused, as what it has read there is not known to be free of secrets.
+        read(false);
+        let start = Instant::now();
+        page.ok(&["click", "#count"]);
+        page.assert_log("counted 2");
+        assert!(read(false).contains("counted 2"));
+        assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+        assert!(page.call(&["screenshot"]).picture.is_none(), "it may show a secret of the frame");
+        // Another one in the same process: a frame that cannot be set up has closed its tab after ten seconds.
+        page.call(&["click", "#add"]);
+        page.call_within(30, &["wait", "15000"]);
+        page.ok(&["click", "#count"]);
+        page.assert_log("counted 3");
+        assert!(read(false).contains("counted 3"));
+    });
 }
 
 #[test]

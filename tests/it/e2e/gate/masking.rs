@@ -226,6 +226,54 @@ fn long_rest_of_a_secret_in_its_field_is_masked() {
 // Requirement 6.3.
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn value_shown_as_dots_is_in_no_snapshot() {
+    for argv in [&["snapshot"][..], &["snapshot", "-i"], &["snapshot", "--find", "passcode"]] {
+        Page::each_at("gate/dots-shown", |page| {
+            let view = page.call(argv).ok().page();
+            assert!(!view.contains("7Qx4"), "{argv:?}: {view}");
+            let field = view.lines().find(|line| line.contains("textbox \"Passcode\""));
+            assert!(field.is_some_and(|line| line.contains("[filled]")), "{argv:?}: {view}");
+            // What a snapshot has found is masked elsewhere too.
+            assert_eq!(page.ok(&["get", "text", "#echo"])["text"], "Your passcode is *** for now.");
+            // Controls: these are shown.
+            let view = page.call(&["snapshot"]).ok().page();
+            assert!(view.contains("[value=\"Ada Lovelace\"]") && view.contains("for now."), "{view}");
+        });
+    }
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn field_that_shows_dots_by_its_style_is_secret() {
+    Page::each_at("gate/dots", |page| {
+        for (argv, member) in [
+            (&["get", "value", "#pin"][..], "value"),
+            (&["get", "attr", "#pin", "value"], "value"),
+            (&["get", "value", "#word"], "value"),
+            (&["get", "text", "#word"], "text"),
+            (&["get", "html", "#word"], "html"),
+            (&["get", "value", "#note"], "value"),
+            (&["get", "text", "#note"], "text"),
+            (&["get", "html", "#note"], "html"),
+        ] {
+            assert_eq!(page.ok(argv)[member], "***", "{argv:?}");
+        }
+        for (field, words) in [("#pin", "pin"), ("#word", "word"), ("#note", "note"), ("#note", "absent")] {
+            page.refused(&["select-text", field, words], "secret-observable", &["holds a secret"]);
+        }
+        page.ok(&["fill", "#pin", "4711"]);
+        assert_eq!(page.ok(&["get", "value", "#pin"])["value"], "***");
+        // Controls: these are shown.
+        assert_eq!(page.ok(&["get", "value", "#name"])["value"], "Ada Lovelace");
+        assert_eq!(page.ok(&["get", "text", "#shown"])["text"], "Ada and Charles");
+        page.ok(&["select-text", "#shown", "Charles"]);
+    });
+}
+
+// Requirement 6.3.
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn secret_in_other_bytes_and_blanks_is_masked() {
     Page::each_at("gate/mask-latin", |page| {
         assert_eq!(page.ok(&["get", "text", "#other"])["text"], "p%E4 is readable", "control");

@@ -57,6 +57,35 @@ fn press_counts_where_the_page_puts_its_own_under_the_pointer() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn escape_gives_back_the_pointer_and_the_screen() {
+    Page::each_at("gate/screen", |page| {
+        for (button, held, given) in [("#lock", "locked", "unlocked"), ("#full", "full", "not full")] {
+            page.ok(&["click", button]);
+            page.assert_log(held);
+            page.ok(&["press", "Shift+Escape"]);
+            page.assert_log(held);
+            page.ok(&["press", "Escape"]);
+            page.assert_log(given);
+            page.ok(&["click", "#count"]);
+            page.assert_log("counted");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn press_that_the_page_does_not_get_is_in_doubt() {
+    Page::each_at("gate/screen", |page| {
+        let control = page.ok(&["click", "#count"]);
+        assert!(control["doubt"].is_null(), "control: {control}");
+        let data = page.ok(&["click", "#veiled"]);
+        let is_in_doubt = data["doubt"].as_str().is_some_and(|doubt| doubt.contains("the page got no press"));
+        assert!(is_in_doubt, "{data}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn key_that_does_not_exist_is_an_error() {
     Page::each_at("gate/acting", |page| {
         page.ok(&["focus", "#keys"]);

@@ -13,7 +13,8 @@ fn link_to_another_program_is_told_and_not_followed() {
             // Sent there by a server.
             ("#sent", "tel", "counted 4"),
             ("#framed", "cid", "counted 5"),
-            ("#blank", "tel", "counted 6"),
+            ("#unread", "steam", "counted 6"),
+            ("#blank", "tel", "counted 7"),
         ] {
             let told = format!("a link to another program (`{scheme}:`) was not followed");
             click_until(&page.server, selector, &told);

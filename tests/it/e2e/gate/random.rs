@@ -52,7 +52,8 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
     let replies = page.browser.ask_tab(address, &asked);
     let truth = replies.value(2).clone();
     let nodes = replies.result(3)["nodes"].as_array().unwrap().clone();
-    let text = page.call(&["snapshot"]).ok().page();
+    // The lines of a value are in one.
+    let text = page.call(&["snapshot"]).ok().page().replace("\\n", " ");
     let lines = text.lines().filter(|line| *line != "(empty page)");
     let lines: Vec<_> = lines.map(|line| Line::parse(line).unwrap_or_else(|| panic!("{line}"))).collect();
     let list = |name: &str| -> Vec<&str> {
@@ -109,7 +110,8 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
     let mut presses = 0;
     for control in controls {
         let word = control["word"].as_str().unwrap();
-        let is_control = |line: &&Line| line.reference.is_some() && words(&line.name) == [word] && line.role != "label";
+        let is_text = |line: &Line| matches!(line.role.as_str(), "label" | "text");
+        let is_control = |line: &&Line| line.reference.is_some() && words(&line.name) == [word] && !is_text(line);
         let line = lines.iter().rfind(is_control);
         // The text of a label is the name of its control.
         if control["labeled"] == true && places.get(word).is_some_and(|places| places.len() > 1) {

@@ -307,6 +307,58 @@ fn gap_between_texts_is_read_as_a_blank() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn price_is_never_read_as_another_number() {
+    Page::each_at("gate/prices", |page| {
+        let seen = lines(page, &["snapshot"]);
+        let has = |name: &str| seen.iter().any(|line| line.name == name);
+        for name in ["$19 99", "$21 95", "249 50 kr", "1.0845 a rate", "2026 a year", "-120.00", "(1,234.50)"] {
+            assert!(has(name), "{name}: {seen:#?}");
+        }
+        for name in ["Price $49", "Preis 53 €", "Done 25%", "Chapter 1", "Add $7 25"] {
+            assert!(has(name), "{name}: {seen:#?}");
+        }
+        for text in ["$19 99", "19 99"] {
+            assert_ne!(page.ok(&["get", "count", &format!("text={text}")])["count"], 0, "{text}");
+            page.ok(&["wait", "--text", text]);
+        }
+        page.waits_in_vain(&["wait", "--text", "20 26 a year"], "element-not-found");
+        page.ok(&["click", "role=button[name=\"Add $7 25\"]"]);
+        assert_eq!(page.ok(&["get", "title"])["title"], "pressed");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn words_without_blanks_are_read_and_found() {
+    Page::each_at("gate/prices", |page| {
+        let seen = lines(page, &["snapshot"]);
+        for name in ["苹果 香蕉 橙子", "りんご バナナ", "사과 배", "中文粗体文字"] {
+            assert!(seen.iter().any(|line| line.name == name), "{name}: {seen:#?}");
+        }
+        page.ok(&["wait", "--text", "登录"]);
+        page.ok(&["click", "text=登录"]);
+        assert_eq!(page.ok(&["get", "title"])["title"], "logged in");
+        page.waits_in_vain(&["wait", "--text", "录登"], "element-not-found");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn messages_and_pictures_are_told_by_their_words() {
+    Page::each_at("gate/prices", |page| {
+        let acts = lines(page, &["snapshot", "-i"]);
+        let is_told = |text: &str| acts.iter().any(|line| line.name.contains(text));
+        assert!(is_told("These credentials do not match"), "{acts:#?}");
+        assert!(!is_told("Only today"), "control: no field is near: {acts:#?}");
+        let seen = lines(page, &["snapshot"]);
+        let has = |role: &str, name: &str| seen.iter().any(|line| line.role == role && line.name == name);
+        assert!(has("img", "4 out of 5 stars") && has("status", "Loading"), "{seen:#?}");
+        assert!(!seen.iter().any(|line| line.name.contains("none of a text")), "control: no picture: {seen:#?}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn texts_keep_the_lines_that_a_person_sees() {
     Page::each_at("gate/gaps", |page| {
         let seen = lines(page, &["snapshot"]);
@@ -332,6 +384,53 @@ fn styles_order_what_is_read() {
         ] {
             assert!(order.is_sorted_by_key(|name| place(name)), "{order:?}: {seen:#?}");
         }
+    });
+}
+
+/// Returns the texts near the elements of some roles in the view of what can be acted on.
+fn near(page: &Page, roles: &[&str]) -> Vec<String> {
+    let lines = lines(page, &["snapshot", "-i"]).into_iter().filter(|line| roles.contains(&line.role.as_str()));
+    let near = lines.map(|line| {
+        let near = line.states.into_iter().find(|(key, _)| key == "near");
+        near.and_then(|(_, text)| text.as_str().map(str::to_owned)).unwrap_or_default()
+    });
+    near.collect()
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn control_is_near_a_text_of_its_own_part_of_the_page() {
+    Page::each_at("gate/near", |page| {
+        assert_eq!(near(page, &["button"]), ["Basic", "Pro", "Max"], "cards with a list behind the button");
+        assert_eq!(near(page, &["link"]), ["Profile", "Address", "Card"], "a link beside its heading");
+    });
+    Page::each_at("gate/near-fields", |page| {
+        let fields = ["Title", "Category", "Min price", "Notes", "Condition"];
+        let others = ["Country:", "City:", "Street", "Region", "Town"];
+        assert_eq!(near(page, &["textbox", "combobox"]), [fields, others].concat());
+        let answers = ["Good", "Fair", "Poor"];
+        assert_eq!(near(page, &["radio"]), [&["Male", "Female"][..], &answers, &answers].concat());
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cells_of_a_table_stand_below_their_heads_in_each_view() {
+    Page::each_at("gate/near-table", |page| {
+        let boxes = ["Orders Email", "Orders Push", "Shipped Email", "Shipped Push", "News Push"];
+        assert_eq!(near(page, &["checkbox"]), boxes, "a cell over two rows");
+        let compact = lines(page, &["snapshot", "-c"]);
+        let of_role = |role| compact.iter().filter(|line| line.role == role).count();
+        assert_eq!((of_role("row"), of_role("columnheader")), (4, 4), "{compact:?}");
+        let found = lines(page, &["snapshot", "--find", "Shipped"]);
+        let names: Vec<_> = found.iter().map(|line| line.name.as_str()).filter(|name| !name.is_empty()).collect();
+        assert_eq!(names, ["Group", "Event", "Email", "Push", "Shipped"], "{found:?}");
+        // A long text leaves room for what is behind its field.
+        let view = lines(page, &["snapshot", "-i"]);
+        let text = |line: &Line| line.states.iter().find(|(key, _)| key == "value")?.1.as_str().map(str::to_owned);
+        let value = view.iter().find_map(text).expect("the text of the editor");
+        assert!(value.starts_with("Paragraph 1 of") && value.ends_with('…') && value.len() < 600, "{value}");
+        assert!(view.iter().any(|line| line.name == "Publish"), "{view:?}");
     });
 }
 
@@ -371,5 +470,98 @@ fn parts_that_are_drawn_late_are_counted_and_waited_for() {
         page.ok(&["scroll", "--to", "bottom"]);
         let is_read = || lines(page, &["snapshot"]).iter().any(|line| line.name.contains("Post 59"));
         wait_for("the last part", || is_read().then_some(()));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn text_on_what_stays_in_the_window_is_read() {
+    Page::each_at("gate/reading-held", |page| {
+        let view = page.call(&["snapshot"]).ok().page();
+        assert!(!view.contains("none "), "{view}");
+        for text in [
+            "First words",
+            "White below",
+            "Below button",
+            "step one",
+            "step two",
+            "in a box",
+            "end of the box",
+            "fixed in the flow",
+            "goes on below",
+        ] {
+            assert!(view.contains(text), "{text}: {view}");
+        }
+        assert!(!page.call(&["snapshot", "-i"]).ok().page().contains("none "));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn parts_that_appear_when_scrolled_to_are_counted() {
+    Page::each_at("gate/reading-held", |page| {
+        let more = || lines(page, &["snapshot"]).into_iter().find(|line| line.role == "more");
+        let said = "2 parts appear only when scrolled to, and are not read: scroll down to them";
+        assert_eq!(more().map(|line| line.name).as_deref(), Some(said));
+        assert!(!page.call(&["snapshot"]).ok().page().contains("Pricing"), "control");
+        page.ok(&["scroll", "--to", "bottom"]);
+        let is_read = || lines(page, &["snapshot"]).iter().any(|line| line.name.contains("Team costs 49 EUR"));
+        wait_for("the last part", || is_read().then_some(()));
+        assert_eq!(more(), None);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn what_shapes_cut_off_covers_nothing() {
+    Page::each_at("gate/reading-cut", |page| {
+        let view = page.call(&["snapshot"]).ok().page();
+        assert!(!view.contains("none "), "{view}");
+        for text in ["Welcome", "front side", "card one", "card two", "over three"] {
+            assert!(view.contains(text), "{text}: {view}");
+        }
+        let seen = lines(page, &["snapshot", "-i"]);
+        for (role, name) in [("button", "Buy"), ("textbox", "Email")] {
+            let line = seen.iter().find(|line| line.role == role && line.name == name);
+            assert!(line.is_some_and(|line| line.reference.is_some()), "{name}: {seen:?}");
+        }
+        page.ok(&["click", &page.reference("button", "Buy")]);
+        assert!(page.call(&["snapshot"]).ok().page().contains("Bought"));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn text_in_a_frame_is_on_what_is_around_it() {
+    Page::each_at("gate/reading-framed", |page| {
+        let is_read = |text: &str| lines(page, &["snapshot"]).iter().any(|line| line.name.contains(text));
+        for text in ["outer", "white on the page", "Send", "white on its own", "white in two frames"] {
+            wait_for(text, || is_read(text).then_some(()));
+        }
+        assert!(!is_read("none "));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn dialog_in_front_of_a_mask_is_read_first() {
+    Page::each_at("gate/reading-asked", |page| {
+        let view = page.call(&["snapshot"]).ok().page();
+        let place = |text: &str| view.find(text).unwrap_or_else(|| panic!("{text}: {view}"));
+        assert!(place("Are you sure?") < place("Long page"), "{view}");
+        assert!(place("Continue") < place("Long page"), "{view}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_whose_style_begins_lines_at_the_right_is_read() {
+    Page::each_at("gate/reading-leftward", |page| {
+        let seen = lines(page, &["snapshot", "-i"]);
+        for name in ["Right", "Far left"] {
+            let line = seen.iter().find(|line| line.role == "button" && line.name == name);
+            assert!(line.is_some_and(|line| line.reference.is_some()), "{name}: {seen:?}");
+        }
+        assert!(page.call(&["snapshot"]).ok().page().contains("four"));
     });
 }

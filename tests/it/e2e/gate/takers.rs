@@ -137,6 +137,37 @@ fn row_is_pressed_beside_the_control_in_it() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn press_goes_beside_a_frame_or_control_in_its_element() {
+    Page::each_at("gate/card", |page| {
+        page.ok(&["click", "#card"]);
+        page.assert_log("card opened");
+        // Control: what takes no presses is pressed in its middle.
+        page.ok(&["click", "#plain"]);
+        page.assert_log("plain frame");
+        page.ok(&["click", "#row"]);
+        page.assert_log("row opened");
+        page.ok(&["click", "#inner"]);
+        page.assert_log("inner pressed");
+        // The list covers its middle, and leaves a part of the button in it.
+        page.ok(&["click", "#menu"]);
+        page.ok(&["click", "#row"]);
+        page.assert_log("row opened");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_that_is_leftward_by_its_style_scrolls_there() {
+    Page::each_at("gate/leftward", |page| {
+        assert_eq!(page.ok(&["is", "visible", "#left"])["visible"], true);
+        assert_eq!(page.ok(&["is", "visible", "#fixed"])["visible"], false, "control: nobody can scroll to it");
+        page.ok(&["click", "#left"]);
+        page.assert_log("left pressed");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn host_takes_the_press_of_what_is_covered_in_it() {
     Page::each_at("gate/beside", |page| {
         page.ok(&["click", &page.reference("button", "Save")]);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::gate::browser::state::Browser;
-use crate::gate::notices::Notice;
+use crate::gate::notices::{Dialog, Notice};
 use crate::gate::page::Page;
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::network::{
@@ -23,6 +23,7 @@ use browser_shell_cdp::protocol::target::CloseTarget;
 use browser_shell_cdp::protocol::{DebugSessionId, FetchRequestId, TargetId};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::gate::{DocumentUrl, classify_url, scheme_of_redirect};
+use browser_shell_core::policy::url::{PageUrl, parse};
 use browser_shell_core::session_id::SessionId;
 
 /// Timeout for a tab to be reported whose first document is requested.
@@ -76,9 +77,17 @@ impl Browser {
         }
     }
 
-    /// Lets the response to a request for a document pass, unless it leads to another program.
+    /// Lets the response to a request for a document pass, unless it leads to another program. One that asks for a name and a password is
+    /// noted: a Chromium that we started shows its page, and asks nobody.
     fn pass_response(&self, page: &Page, session: &DebugSessionId, paused: &RequestPaused, is_frame: bool) {
         let request_id = &paused.request_id;
+        if let Some(realm) = asked_realm(paused) {
+            let origin = match parse(&paused.request.url) {
+                Ok(PageUrl::Web(target)) => target.url.origin().ascii_serialization(),
+                _ => String::new(),
+            };
+            self.notice(page, &Notice::Dialog(Dialog::login(&realm, &origin)));
+        }
         let Some(scheme) = scheme_of_other_program(paused) else {
             self.connection.notify(Some(session), &ContinueRequest { request_id, intercept_response: false });
             return;
@@ -153,6 +162,70 @@ fn scheme_of_other_program(paused: &RequestPaused) -> Option<String> {
     scheme_of_redirect(&paused.request.url, &location.value)
 }
 
+/// Schemes of HTTP authentication for which Chromium asks people for a name and a password.
+const ASKING_SCHEMES: &[&str] = &["basic", "digest", "ntlm"];
+
+/// HTTP status of a response that asks for a name and a password.
+const UNAUTHORIZED: i64 = 401;
+
+/// Returns the realm of a response that asks for a name and a password, if it does. Each header has one challenge, as Chromium reads them.
+fn asked_realm(paused: &RequestPaused) -> Option<String> {
+    paused.response_status_code.filter(|status| *status == UNAUTHORIZED)?;
+    let asks = |header: &&ResponseHeader| {
+        let scheme = header.value.split_whitespace().next().unwrap_or_default();
+        header.name.eq_ignore_ascii_case("www-authenticate")
+            && ASKING_SCHEMES.iter().any(|asking| scheme.eq_ignore_ascii_case(asking))
+    };
+    let challenge = paused.response_headers.iter().find(asks)?;
+    Some(realm_of(&challenge.value).to_owned())
+}
+
+/// Name of the realm in a challenge.
+const REALM: &str = "realm=";
+
+/// Returns the realm of a challenge; nothing if it has none.
+fn realm_of(challenge: &str) -> &str {
+    let Some(position) = challenge.to_ascii_lowercase().find(REALM) else { return "" };
+    let value = challenge.get(position + REALM.len()..).unwrap_or_default();
+    let (value, end) = value.strip_prefix('"').map_or((value, ','), |quoted| (quoted, '"'));
+    value.split(end).next().unwrap_or_default().trim()
+}
+
 /// Requests for documents.
 pub(super) const DOCUMENTS: &[RequestPattern] =
     &[RequestPattern { url_pattern: "*", resource_type: Some(ResourceType::Document) }];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn response_that_asks_for_login_names_its_realm() {
+        let realm = |status: Option<u16>, headers: &[(&str, &str)]| {
+            let headers: Vec<_> = headers.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+            let paused = json!({
+                "requestId": "r", "frameId": "f", "request": { "url": "http://a.example/" },
+                "responseStatusCode": status, "responseHeaders": headers,
+            });
+            asked_realm(&serde_json::from_value(paused).expect("an event"))
+        };
+        for (value, expected) in [
+            (r#"Basic realm="a b", charset="UTF-8""#, Some("a b")),
+            (r#"DIGEST nonce="n", Realm="c""#, Some("c")),
+            ("basic realm=d, charset=x", Some("d")),
+            ("NTLM", Some("")),
+            ("Negotiate", None),
+            (r#"Bearer realm="a""#, None),
+            ("", None),
+        ] {
+            assert_eq!(realm(Some(401), &[("WWW-authenticate", value)]).as_deref(), expected, "{value}");
+        }
+        let basic = ("www-authenticate", "Basic realm=\"a\"");
+        assert_eq!(realm(Some(401), &[("www-authenticate", "Negotiate"), basic]).as_deref(), Some("a"));
+        assert_eq!(realm(Some(401), &[("x-authenticate", basic.1)]), None);
+        assert_eq!(realm(Some(200), &[basic]), None);
+        assert_eq!(realm(None, &[basic]), None);
+    }
+}

@@ -32,7 +32,7 @@ use browser_shell_cdp::protocol::page::{
 use browser_shell_cdp::protocol::runtime::{Evaluate, ReleaseObjectGroup};
 use browser_shell_cdp::protocol::target::{EndedTarget, TargetInfoChanged};
 use browser_shell_cdp::protocol::{BrowserEvent, DebugSessionId, FrameId, TabEvent, TargetId};
-use browser_shell_cdp::{Answer, Event, Receiver};
+use browser_shell_cdp::{Answer, CommandError, Event, Receiver};
 use browser_shell_system::os;
 
 pub(super) use state::PageOwner;
@@ -44,6 +44,12 @@ const TAB_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Maximum factor of this timeout on a machine with more tasks, where a renderer that starts takes as much longer.
 const MAX_LOAD: f64 = 3.0;
+
+/// Timeout for a frame to answer, on such a machine. One that does not is left out of what is read until it does.
+const FRAME_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Timeout of a question to a frame that does not answer, behind which it is asked again: Chromium drops one when another process takes over.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Timeout for a tab to answer that waits for the server of another document.
 const LOAD_TIMEOUT: Duration = Duration::from_mins(5);
@@ -98,7 +104,7 @@ impl Browser {
                 });
             }
             TabEvent::AuthRequired(AuthRequired { request_id, auth_challenge: AuthChallenge { origin, realm } }) => {
-                self.notice(&page, &Notice::Dialog(Dialog::new("auth", &realm, &origin, Some("dismissed"))));
+                self.notice(&page, &Notice::Dialog(Dialog::login(&realm, &origin)));
                 let auth_challenge_response = AuthChallengeResponse { response: AuthResponse::CancelAuth };
                 let answer = ContinueWithAuth { request_id: &request_id, auth_challenge_response };
                 self.connection.notify(Some(session), &answer);
@@ -183,6 +189,10 @@ impl Browser {
             BrowserEvent::TargetInfoChanged(TargetInfoChanged { target_info }) => {
                 let Some(page) = self.page(&target_info.target_id) else { return };
                 page.update(&target_info);
+                let is_known = page.is_ready() || self.tables().contexts.contains_key(&page.context);
+                if is_known && self.close_other_program(&page) {
+                    return;
+                }
                 if page.is_ready() {
                     for session in self.owners(&page) {
                         session.page_changed(&page);
@@ -252,6 +262,13 @@ impl Browser {
         self.spawn(move |browser| async move { browser.replace_crashed(&page, is_active).await });
     }
 
+    /// Ends a tab that sends so much at once that Chromium keeps others waiting: as if its process had ended.
+    fn end_flood(&self, session: &DebugSessionId) {
+        let Some(page) = self.tables().sessions.get(session).cloned() else { return };
+        self.connection.note_flood();
+        self.crashed(&page.target);
+    }
+
     /// Records that the process of a frame has ended. The session on it stays: the frame may get another document, on which the gate
     /// decides over that session.
     fn frame_crashed(&self, page: &Page, session: &DebugSessionId) {
@@ -305,6 +322,28 @@ impl Browser {
         self.connection.send_within(timeout, Some(session), &script).await.is_ok()
     }
 
+    /// Leaves a frame that has not answered out of what is read, until it answers. `may_be_read` is true if something in it may have been read
+    /// before: what it shows is not known to be free of secrets then.
+    pub(in crate::gate) fn leave_out_hung(&self, page: &Page, session: &DebugSessionId, may_be_read: bool) {
+        let Some(page) = self.page(&page.target) else { return };
+        if !page.set_hung(session, may_be_read) {
+            return;
+        }
+        tracing::debug!("a frame does not answer, and is left out");
+        let session = session.clone();
+        self.spawn(move |browser| async move {
+            let script = Evaluate { expression: "1", ..Evaluate::default() };
+            while page.is_hung(&session) {
+                match browser.connection.send_within(PROBE_TIMEOUT, Some(&session), &script).await {
+                    Err(CommandError::TimedOut(_)) => {}
+                    // Also a refusal is an answer; that of a frame which is gone changes nothing.
+                    Ok(_) | Err(CommandError::Refused { .. }) => page.set_answering(&session),
+                    Err(_) => return,
+                }
+            }
+        });
+    }
+
     /// Lets a frame request a document, and waits until the frame's process answers: it has another document then, or gets none, because
     /// the server's answer was a download or nothing, or the load was stopped.
     fn expect_document(&self, page: &Arc<Page>, session: &DebugSessionId, frame: &FrameId) {
@@ -342,6 +381,15 @@ impl Receiver for Browser {
             self.browser_event(event);
         }
     }
+
+    fn flooded(&self, session: &DebugSessionId) {
+        self.end_flood(session);
+    }
+}
+
+/// Returns the timeout for a frame to answer on this machine now.
+pub(in crate::gate) fn frame_timeout() -> Duration {
+    FRAME_TIMEOUT.mul_f64(os::load().min(MAX_LOAD))
 }
 
 /// Returns true if the safe answer to a dialog is to accept it. A page that is left must not keep the agent on it; every other

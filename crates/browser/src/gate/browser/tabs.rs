@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use browser_shell_core::gate::report_script;
+use browser_shell_core::gate::{report_script, scheme_of_program};
 
 use crate::gate::browser::documents::DOCUMENTS;
 use crate::gate::browser::state::{Browser, GateError};
@@ -148,13 +148,22 @@ impl Browser {
         self.connection.notify(parent, &DetachFromTarget { session_id: session });
     }
 
-    /// Sets up a frame. If that fails, its tab is closed, because nothing would decide on the frame's documents.
+    /// Sets up a frame. If that fails, its tab is closed, because nothing would decide on the frame's documents. In a process that hangs, the
+    /// frame shows none: it waits for the gate, and Chromium itself asks the gate for each document before it requests it.
     async fn take_over_frame(&self, session: &DebugSessionId) {
         while let Err(error) = self.set_up(session, SETUP_TIMEOUT).await {
             // A frame that has gone meanwhile does no harm.
             let Some(page) = self.tables().sessions.get(session).cloned() else { return };
             if matches!(error, CommandError::TimedOut(_)) && page.dialog().is_some() {
                 // While a dialog is open, frames do not answer.
+                continue;
+            }
+            let ask = EnableFetch { patterns: DOCUMENTS, handle_auth_requests: true };
+            if matches!(error, CommandError::TimedOut(_))
+                && self.connection.send_within(SETUP_TIMEOUT, Some(session), &ask).await.is_ok()
+            {
+                self.leave_out_hung(&page, session, false);
+                page.wait_until_answering(session).await;
                 continue;
             }
             tracing::warn!(%error, "a frame could not be set up, and its tab is closed");
@@ -200,6 +209,9 @@ impl Browser {
             if self.page(&page.target).is_none() {
                 return;
             }
+            if self.close_other_program(page) {
+                return;
+            }
         }
         page.set_ready();
         for session in self.owners(page) {
@@ -217,6 +229,25 @@ impl Browser {
         self.connection.notify(session, &EnableFetch { patterns, handle_auth_requests: false });
         self.connection.notify(session, &RunIfWaitingForDebugger {});
         self.connection.notify(None, &CloseTarget { target_id: &page.target });
+    }
+
+    /// Closes a tab that was opened for another program, such as `mailto:`, and returns true if it was. It shows that the address is blocked,
+    /// so no session could use or see it. Nothing changes for a tab that shows the error of a web page.
+    pub(super) fn close_other_program(&self, page: &Arc<Page>) -> bool {
+        let scheme = scheme_of_program(&page.url()).filter(|_| page.has_opener() && !page.has_crashed());
+        let Some(scheme) = scheme else { return false };
+        // Chromium may report the tab again until it is gone.
+        if self.tables().closing.insert(page.target.clone()) {
+            self.notice(page, &Notice::OtherProgram { scheme });
+            let page = page.clone();
+            self.spawn(move |browser| async move {
+                let context = browser.tables().contexts.contains_key(&page.context).then(|| page.context.clone());
+                if let Err(error) = browser.replace_or_close_page(context.as_ref(), &page).await {
+                    tracing::warn!(%error, "a tab that was opened for another program could not be closed");
+                }
+            });
+        }
+        true
     }
 
     /// Returns true if the gate itself opened the tab, which is known when Chromium has answered.
@@ -272,6 +303,7 @@ impl Browser {
             connection.send_within(timeout, on, &GetFrameTree {}),
         )?;
         if let Some(page) = self.tables().sessions.get(session).cloned() {
+            page.set_answering(session);
             page.add_documents(session, &tree.frame_tree);
         }
         Ok(())

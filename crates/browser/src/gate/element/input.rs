@@ -12,12 +12,12 @@ use browser_shell_core::keyboard::{Chord, Key};
 use futures::future::{join_all, try_join_all};
 
 use crate::gate::browser::Browser;
-use crate::gate::element::find::evaluate;
+use crate::gate::element::find::{evaluate, evaluate_promise};
 use crate::gate::element::handle::{ElementHandle, ElementView};
 use crate::gate::element::kept::with_kept;
-use crate::gate::element::located::{ElementError, Located, in_world};
+use crate::gate::element::located::{ElementError, Located, in_world, world};
 use crate::gate::element::script::{
-    AFTER_PRESS, MISSED_PRESS, OUTSIDE, REFUSED_FIELDS, WATCH_FORMS, WATCH_PRESS, refused_field,
+    AFTER_PRESS, MISSED_PRESS, OUTSIDE, REFUSED_FIELDS, RELEASE_SCREEN, WATCH_FORMS, WATCH_PRESS, refused_field,
 };
 use crate::gate::page::{Page, Release, World};
 use crate::gate::scope::ClientScope as _;
@@ -27,6 +27,7 @@ use browser_shell_cdp::protocol::CdpCommand;
 use browser_shell_cdp::protocol::input::{
     DispatchKeyEvent, DispatchMouseEvent, InsertText, MouseButton, MouseEventType,
 };
+use browser_shell_cdp::protocol::{DebugSessionId, FrameId};
 
 /// Length of the last step of a pointer that comes to an element, in CSS pixels.
 const HOVER_STEP: f64 = 2.0;
@@ -42,6 +43,19 @@ const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Doubt about a press of which the page got the begin only.
 const LOST_CLICK: &str = "the page got the press but no click, because the element changed under the pointer";
+
+/// Doubt about a press of which the page got nothing.
+const NO_PRESS: &str = "the page got no press: a frame or a window of the browser may be in front of the element";
+
+/// Maximum number of frames in which keys are watched.
+const MAX_FRAMES: usize = 20;
+
+/// Document in which a key may have an effect.
+struct KeyedDocument {
+    /// Session on its process, and its frame.
+    place: (DebugSessionId, FrameId),
+    world: World,
+}
 
 /// Keyboard and pointer of a tab.
 #[derive(Clone, Copy)]
@@ -290,8 +304,8 @@ impl ElementHandle {
             return Err(covered(&view.state, &cover));
         }
         // The page may have gone.
-        let after = self.element.call::<(bool, Vec<String>)>(AFTER_PRESS, &[]).await;
-        let Ok((has_lost_click, messages)) = after else { return Ok(None) };
+        let after = self.element.call::<(bool, bool, Vec<String>)>(AFTER_PRESS, &[]).await;
+        let Ok((has_lost_click, is_unmet, messages)) = after else { return Ok(None) };
         if !messages.is_empty() {
             let element = &self.element;
             let mut named = Vec::new();
@@ -303,6 +317,9 @@ impl ElementHandle {
                 });
             }
             return Err(not_sent(&named, &messages, &self.secrets()));
+        }
+        if is_unmet {
+            return Ok(Some(NO_PRESS));
         }
         // A page may show something under a pointer that is held.
         Ok((has_lost_click && act.press.hold.is_zero()).then_some(LOST_CLICK))
@@ -369,8 +386,12 @@ impl GateSession {
             self.note_sent();
             InputSender { browser: &browser, page: &page }.press(chord).await?;
         }
+        if chord.modifiers.is_empty() && chord.key.key == "Escape" {
+            // Chromium does it for keys of its window only. The page may have gone.
+            let _ = self.in_keyed_documents(RELEASE_SCREEN).await;
+        }
         let refused = match &watched {
-            Some(world) => self.refused_form(world).await,
+            Some(documents) => self.refused_form(documents).await,
             None => None,
         };
         refused.map_or(Ok(()), Err)
@@ -395,25 +416,47 @@ impl GateSession {
         InputSender { browser: &browser, page: &page }.mouse(&turn).await
     }
 
-    /// Begins to watch the forms of the active tab for a key that may send one. Returns the world in which they are watched.
-    pub(super) async fn watch_forms(&self) -> Result<World, ElementError> {
+    /// Begins to watch the forms of the active tab for a key that may send one. Returns the documents in which they are watched.
+    async fn watch_forms(&self) -> Result<Vec<KeyedDocument>, ElementError> {
+        self.in_keyed_documents(WATCH_FORMS).await
+    }
+
+    /// Evaluates an expression in the document of the active tab, and in those of its frames if it returns true there: the focus may be in one.
+    /// Returns these documents.
+    async fn in_keyed_documents(&self, expression: &str) -> Result<Vec<KeyedDocument>, ElementError> {
         let (browser, page) = &self.active()?;
-        let watch = |world: World| async move { evaluate(browser, &page.session, &world, WATCH_FORMS, true).await };
-        Ok(in_world(browser, page, watch).await?.1)
+        let run = |world: World| async move { evaluate_promise(browser, &page.session, &world, expression).await };
+        let (answer, top) = in_world(browser, page, run).await?;
+        let mut keyed = vec![KeyedDocument { place: (page.session.clone(), page.frame.clone()), world: top }];
+        if answer.into_value() == Some(true) {
+            let frames = page.documents().into_iter().filter(|document| document.frame != page.frame).take(MAX_FRAMES);
+            // A frame may go meanwhile.
+            let inner = join_all(frames.map(|document| async move {
+                let inner = world(browser, &document.session, &document.frame).await.ok()?;
+                evaluate_promise(browser, &document.session, &inner, expression).await.ok()?;
+                Some(KeyedDocument { place: (document.session, document.frame), world: inner })
+            }));
+            keyed.extend(inner.await.into_iter().flatten());
+        }
+        Ok(keyed)
     }
 
     /// Returns the refusal of a key with which the browser did not send a form. A page that has gone has sent it.
-    pub(super) async fn refused_form(&self, world: &World) -> Option<Decision> {
-        let (browser, page) = self.active().ok()?;
-        let messages = evaluate(&browser, &page.session, world, REFUSED_FIELDS, true).await.ok()?;
-        let messages: Vec<String> = messages.into_value()?;
+    async fn refused_form(&self, documents: &[KeyedDocument]) -> Option<Decision> {
+        let (browser, page) = &self.active().ok()?;
+        let asked = documents.iter().map(|KeyedDocument { place: (session, _), world }| async move {
+            evaluate(browser, session, world, REFUSED_FIELDS, true).await.ok()?.into_value::<Vec<String>>()
+        });
+        let mut answers = documents.iter().zip(join_all(asked).await);
+        let (KeyedDocument { place, world }, messages) = answers
+            .find_map(|(document, messages)| Some((document, messages.filter(|messages| !messages.is_empty())?)))?;
         let mut named = Vec::new();
         for index in 0..messages.len() {
-            let found = evaluate(&browser, &page.session, world, &refused_field(index), false).await.ok()?;
-            let element = Located::take(world, browser.clone(), page.clone(), found).ok()?;
-            named.push(self.name(&browser, &element.address().await.ok()?).await);
+            let found = evaluate(browser, &place.0, world, &refused_field(index), false).await.ok()?;
+            let element = Located::take_in(world, place.clone(), browser.clone(), page.clone(), found).ok()?;
+            named.push(self.name(browser, &element.address().await.ok()?).await);
         }
-        (!messages.is_empty()).then(|| not_sent(&named, &messages, &self.secret_literals()))
+        Some(not_sent(&named, &messages, &self.secret_literals()))
     }
 }
 

@@ -35,8 +35,8 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         found.delete(search);
         return element;
     }};
-    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isAt, watchForms, refusedFields, refusedField, watchEntry, endEdit, focusOn, focusIn, enter, isEntered, isNobodysChoice }};
-    const places = {{ imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES }};
+    const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isUnmet, isAt, watchForms, refusedFields, refusedField, isFocusInFrame, watchEntry, endEdit, focusOn, focusIn, enter, isEntered, isNobodysChoice }};
+    const places = {{ isMasked, editedOf, imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES }};
     return {{ ...places, trees, find, possibleTaker, takers, unheard, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
@@ -44,7 +44,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES, trees, find, possibleTaker, takers, isUnseen } = \
+const USE_KEPT: &str = "const { isMasked, editedOf, imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -136,6 +136,8 @@ const HELPERS: &str = "
     };
     const areaOf = element => areasOf(element)[0];
     const boxOf = element => (imageOf(element) && areaOf(element)) || element.getBoundingClientRect();
+    // True if a person sees dots for its characters, as in a field for passwords.
+    const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
     const isShown = element => {
         if (!areaOf(element)) return false;
         const box = imageOf(element) ?? element;
@@ -176,7 +178,9 @@ const HELPERS: &str = "
         let [left, right, up, down] = [0, 0, 0, 0];
         const add = node => {
             const [width, height] = [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight];
-            const x = node.scrollLeft + (getComputedStyle(node).direction === 'rtl' ? width : 0);
+            // The window has the direction of the body.
+            const { direction } = getComputedStyle(node === document.documentElement ? document.body ?? node : node);
+            const x = node.scrollLeft + (direction === 'rtl' ? width : 0);
             [left, right, up, down] = [left + x, right + width - x, up + node.scrollTop, down + height - node.scrollTop];
         };
         let isFixed = false;
@@ -187,6 +191,13 @@ const HELPERS: &str = "
         if (!isFixed) add(document.scrollingElement ?? document.documentElement);
         const isBehind = area.left - right >= innerWidth || area.top - down >= innerHeight;
         return area.right + left <= 0 || area.bottom + up <= 0 || (isFixed && isBehind);
+    };
+    // The text of an editor, without the words that it shows while it is empty.
+    const editedOf = editor => {
+        const isWords = part => [...part.classList].some(word => /(^|[-_])placeholder$/.test(word)) || part.matches('[data-slate-placeholder], [data-placeholder]');
+        const words = [...editor.querySelectorAll('[contenteditable=false]')].filter(isWords);
+        const clean = text => text.replace(/[\\s\\u200b\\ufeff]+/g, '');
+        return words.length > 0 && clean(words.map(part => part.innerText).join('')) === clean(editor.innerText) ? '' : editor.innerText;
     };
     const inView = ({ left, top, right, bottom }) =>
         [Math.max(left, 0), Math.max(top, 0), Math.min(right, innerWidth), Math.min(bottom, innerHeight)];
@@ -204,6 +215,15 @@ const HELPERS: &str = "
             const other = hit && isWithin(hit, element) ? otherAt(element, hit) : null;
             return isOwnPress(element, hit) && !(other && sizeOf(other) * 4 < sizeOf(element));
         };
+        // Nor is it where the middle is covered.
+        const beside = new Map();
+        const isAlone = point => {
+            if (!isClean(point)) return false;
+            const hit = hitOf(element, point);
+            const other = hit && isWithin(hit, element) ? otherAt(element, hit) : null;
+            if (!beside.has(other)) beside.set(other, hasBeside(element, hit));
+            return !beside.get(other);
+        };
         const middles = seen.map(area => pointIn(area, 0.5, 0.5)).slice(0, 8);
         const clean = middles.find(isClean);
         const isRow = !!clean && hasBeside(element, hitOf(element, clean));
@@ -214,7 +234,7 @@ const HELPERS: &str = "
         const steps = [0.5, 0.3, 0.7, 0.15, 0.85, 0.05, 0.95];
         const points = seen.slice(0, 2).flatMap(area => steps.flatMap(y => steps.map(x => pointIn(area, x, y))));
         if (isRow) return [...middles, ...points].find(point => isBare(element, hitOf(element, point))) ?? clean;
-        return points.find(isClean) ?? [...middles, ...points].find(isFree) ?? middleOf(element);
+        return points.find(isAlone) ?? points.find(isClean) ?? [...middles, ...points].find(isFree) ?? middleOf(element);
     };
     const isInView = element => {
         const area = areaOf(element);
@@ -230,6 +250,7 @@ const HELPERS: &str = "
         for (; node; node = parentOf(node)) if (node === element) return true;
         return false;
     };
+    const FRAMES = 'iframe, frame, embed, object';
     const CONTROLS = 'a, button, label, summary, option, [role=button], [role=link], [role=tab], [role=menuitem]';
     const OWN_PRESS = ['button', 'link', 'tab', 'menuitem', 'option', 'combobox', 'listbox', 'textbox', 'searchbox',
         'slider', 'spinbutton', ...BOX_ROLES].map(role => `[role=${role}]`).join(', ')
@@ -307,9 +328,12 @@ const HELPERS: &str = "
         }
         return hit;
     };
+    // True for a frame in an element that takes presses: its document takes them there, and the element hears of none.
+    const isFrameIn = (element, hit) => !!hit && hit !== element && hit.matches(FRAMES) && isWithin(hit, element)
+        && (element.matches(`${OWN_PRESS}, ${ROWS}, [tabindex=\"0\"]`) || getComputedStyle(element).cursor === 'pointer');
     // True if a press at `hit` reaches the element, and no other control in it. A control that fills most of another one is its content.
     const isOwnPress = (element, hit) => {
-        if (inFrontOf(element, hit) !== null) return false;
+        if (inFrontOf(element, hit) !== null || isFrameIn(element, hit)) return false;
         const other = hit && isWithin(hit, element) ? otherAt(element, hit) : hit && otherAt(labelAt(element, hit), hit);
         if (!other || other === element || isOwnField(element, hit)) return true;
         if (element.localName === 'label' || !isWithin(hit, element)) return false;
@@ -541,6 +565,7 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     const noText = ['button', 'submit', 'reset', 'image', 'hidden', 'checkbox', 'radio', 'file'];
     const isField = tag === 'textarea' || (tag === 'input' && !noText.includes(kind));
     const isEdited = !isField && element.isContentEditable === true;
+    const isDotted = (isField || isEdited || !!context) && isMasked(element);
     const words = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\\s+/);
     const focused = element.getRootNode().activeElement;
     const seen = usesPointer ? aimAt(element) : { isCovered: false };
@@ -591,9 +616,9 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
         is_covered: seen.isCovered,
         has_stand_in: seen.hasStandIn === true && element.checkVisibility({ visibilityProperty: true }),
         has_visible_label: !isAfterAct && [...(element.labels ?? [])].some(isShown),
-        is_secret: kind === 'password' || words.some(word => SECRET_WORDS.includes(word)),
+        is_secret: kind === 'password' || isDotted || words.some(word => SECRET_WORDS.includes(word)),
         has_focus: !!focused && isWithin(focused, element),
-        value: isField || tag === 'select' ? clip(element.value) : context ? clip(context.text) : isEdited ? clip(element.innerText) : null,
+        value: isField || tag === 'select' ? clip(element.value) : context ? clip(context.text) : isEdited ? clip(editedOf(element)) : null,
         is_checked: isChecked,
         is_mixed: element.indeterminate === true || ['aria-checked', 'aria-pressed'].some(name => element.getAttribute(name) === 'mixed'),
         options,
@@ -614,6 +639,7 @@ const PRESS: &str = "
     };
     const see = event => {
         if (!press || press.isOver || !event.isTrusted) return;
+        press.isMet = true;
         if (event.timeStamp > press.latest) press.isOver = true;
         if (press.isOver) return;
         if (!press.cover && !press.isReached && ['pointerdown', 'mousedown'].includes(event.type)) {
@@ -633,8 +659,8 @@ const PRESS: &str = "
         if (press && event.isTrusted && event.timeStamp <= press.latest) event.preventDefault();
     });
     const watchPress = (element, hold) => {
-        watchForms();
-        press = { element, latest: performance.now() + 3000 + hold, cover: null, isReached: false, isOver: false, seen: [] };
+        watchForms(element);
+        press = { element, latest: performance.now() + 3000 + hold, cover: null, isReached: false, isOver: false, isMet: false, seen: [] };
     };
     const missedPress = element => {
         if (press?.element !== element) return null;
@@ -649,6 +675,18 @@ const PRESS: &str = "
         const isClicked = ['click', 'auxclick', 'contextmenu'].some(kind => some(kind, (_, isOwn) => isOwn));
         const isElsewhere = some('mouseup', (_, isOwn) => !isOwn) && !isClicked;
         return some('mousedown', (_, isOwn) => isOwn) && !isKept && isElsewhere;
+    };
+    // A page that writes its document anew takes away the listeners.
+    const call = `heard-${Math.random()}`;
+    let isHeard = false;
+    addEventListener(call, () => { isHeard = true; });
+    // True if the document of a control got nothing at all of its press. Only controls: others may have a frame in a tree that nobody sees.
+    const isUnmet = element => {
+        if (press?.element !== element || press.isMet || !element.isConnected || element.ownerDocument !== document) return false;
+        if (!element.matches(`${OWN_PRESS}, label`) || element.localName.includes('-') || element.querySelector(FRAMES)) return false;
+        isHeard = false;
+        dispatchEvent(new Event(call));
+        return isHeard;
     };
     // Where the pointer has left an element lately, which changes its size or place under it.
     const exits = [];
@@ -666,14 +704,28 @@ const PRESS: &str = "
 /// ask for the same checks by themselves: without a `submit`, and without a press or key that they took, the browser has refused.
 const FORMS: &str = "
     let forms = null;
-    const watchForms = () => { forms = { fields: [], isSent: false, isAsked: false, begins: [] }; };
+    // What is told to a form in a shadow tree does not leave it.
+    const heard = new WeakSet();
+    const hearForms = root => {
+        if (heard.has(root)) return;
+        heard.add(root);
+        root.addEventListener('invalid', event => {
+            const { fields } = forms;
+            if (!event.defaultPrevented && fields.length < 20 && !fields.includes(event.target)) fields.push(event.target);
+        }, { capture: true });
+        root.addEventListener('submit', () => { forms.isSent = true; }, { capture: true });
+    };
+    const watchForms = element => {
+        forms = { fields: [], isSent: false, isAsked: false, begins: [] };
+        for (const root of element ? [...rootsOf(element), element.shadowRoot] : []) if (root?.host) hearForms(root);
+    };
+    hearForms(globalThis);
     watchForms();
     const isSender = event => event.type === 'keydown' ? event.key === 'Enter'
         : event.composedPath().some(node => node.form && ['submit', 'image'].includes(node.type));
-    addEventListener('invalid', event => { if (!event.defaultPrevented && forms.fields.length < 20) forms.fields.push(event.target); }, { capture: true });
-    addEventListener('submit', () => { forms.isSent = true; }, { capture: true });
     for (const kind of ['click', 'keydown']) {
         addEventListener(kind, event => {
+            for (const node of event.composedPath()) if (node instanceof ShadowRoot) hearForms(node);
             forms.isAsked ||= isSender(event);
             forms.begins.push(event);
             forms.begins.splice(0, forms.begins.length - 4);
@@ -689,6 +741,12 @@ const FORMS: &str = "
     const messageOf = field => [field.validationMessage, field.validity?.patternMismatch ? field.title : ''].filter(Boolean).join(' ');
     const refusedFields = () => isRefused() ? [...new Set(forms.fields)].map(messageOf) : [];
     const refusedField = index => [...new Set(forms.fields)][index];
+    // True if the focus is in a frame, or where one may be that nobody sees.
+    const isFocusInFrame = () => {
+        let focused = document.activeElement;
+        while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+        return !!focused && (focused.matches(FRAMES) || focused.localName.includes('-'));
+    };
 ";
 
 /// Functions that see what a page does with a text that is entered: `watchEntry` begins with it, and `taken` returns it.

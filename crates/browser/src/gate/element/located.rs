@@ -223,8 +223,25 @@ impl Located {
         page: Arc<Page>,
         result: RemoteObject,
     ) -> Result<Self, ElementError> {
+        let place = (page.session.clone(), page.frame.clone());
+        Self::take_in(world, place, browser, page, result)
+    }
+
+    /// Takes an element that a script in the gate's world returned, from the document of a frame. `place` is the session on its process, and
+    /// the frame.
+    ///
+    /// # Errors
+    ///
+    /// `Gone` if it is no element.
+    pub(super) fn take_in(
+        world: &World,
+        (session, frame): (DebugSessionId, FrameId),
+        browser: Arc<Browser>,
+        page: Arc<Page>,
+        result: RemoteObject,
+    ) -> Result<Self, ElementError> {
         let object = result.object_id.ok_or(ElementError::Gone)?;
-        let (session, frame, document) = (page.session.clone(), page.frame.clone(), world.document.clone());
+        let document = world.document.clone();
         Ok(Self { browser, page, session, frame, document, node: OnceCell::new(), object })
     }
 

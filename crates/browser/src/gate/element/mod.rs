@@ -28,7 +28,8 @@ use serde_json::{Value, json};
 
 use self::kept::with_kept;
 use self::script::{
-    CHOOSE, CLICK, END_EDIT, ENTER, FOCUS, FOCUS_AT_END, IS_ENTERED, POINT_AT, READ, SELECT_CONTENT, SET_VALUE,
+    CHOOSE, CLICK, END_EDIT, ENTER, FOCUS, FOCUS_AT_END, IS_ENTERED, IS_MASKED, POINT_AT, READ, SELECT_CONTENT,
+    SET_VALUE,
 };
 use crate::gate::pdf::read_pdf;
 
@@ -108,15 +109,10 @@ impl ElementHandle {
                 if let Some(origin) = answer.get_mut("origin") {
                     *origin = element.page.url().into();
                 }
-                let shows_value = reading == Reading::Value
-                    || (reading == Reading::Attribute && act.text.eq_ignore_ascii_case("value"));
-                let member = match reading {
-                    Reading::Text if view.state.tag == "textarea" => Some("text"),
-                    _ => shows_value.then_some("value"),
-                };
-                let shown = member.filter(|_| view.state.is_secret).and_then(|member| answer.get_mut(member));
-                if let Some(value) = shown {
-                    *value = MASK.into();
+                if view.state.is_secret
+                    && let Some(shown) = self.held(act, reading, view).await?.and_then(|held| answer.get_mut(held))
+                {
+                    *shown = MASK.into();
                 }
             }
             Verb::Picture => answer = self.picture().await?,
@@ -125,6 +121,23 @@ impl ElementHandle {
             members.insert(DOUBT.to_owned(), doubt.into());
         }
         Ok(answer)
+    }
+
+    /// Returns the member of the answer to a reading that has what a secret field holds. Of an editor, that is its text only where a person
+    /// sees dots for it: elsewhere the secrets in it are masked one by one.
+    async fn held(&self, act: &Act, reading: Reading, view: &ElementView) -> Result<Option<&'static str>, Decision> {
+        let is_text = view.state.tag == "textarea";
+        let member = match reading {
+            Reading::Value => return Ok(Some("value")),
+            Reading::Attribute => return Ok(act.text.eq_ignore_ascii_case("value").then_some("value")),
+            Reading::Text => "text",
+            Reading::Html => "html",
+            _ => return Ok(None),
+        };
+        let is_held = is_text && reading == Reading::Text
+            || (is_text || view.state.is_content_editable)
+                && self.element.call::<bool>(&with_kept(IS_MASKED), &[]).await?;
+        Ok(is_held.then_some(member))
     }
 
     /// Reads the PDF that the element shows, or that is its page.

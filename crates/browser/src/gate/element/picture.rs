@@ -26,6 +26,9 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// Largest width and height of a picture of a whole page, in CSS pixels: that of Chromium's pictures.
 const MAX_SIZE: f64 = 16_384.0;
 
+/// Largest area of a picture of a whole page, in CSS pixels: 2,048 of them in width leave the largest height.
+const MAX_PIXELS: f64 = 33_554_432.0;
+
 /// Maximum time for the frames around an element to scroll.
 const SCROLL_TIME: Duration = Duration::from_secs(1);
 
@@ -42,6 +45,12 @@ async fn capture(
     let picture =
         CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true, capture_beyond_viewport, clip };
     taken(browser.connection.send_within(TIMEOUT, Some(session), &picture).await)
+}
+
+/// Returns the width and the height of the picture of a page with this size. The lower end of a page that is too large is left out.
+fn picture_size(width: f64, height: f64) -> (f64, f64) {
+    let width = width.min(MAX_SIZE);
+    (width, height.min(MAX_SIZE).min((MAX_PIXELS / width.max(1.0)).floor()))
 }
 
 /// Returns the data in Chromium's answer.
@@ -71,7 +80,7 @@ impl GateSession {
     pub async fn picture_of_page(&self) -> Result<Value, ElementError> {
         let (browser, page) = self.active()?;
         let size = command(&browser, &page.session, &GetLayoutMetrics {}).await?.css_content_size;
-        let (width, height) = (size.width.min(MAX_SIZE), size.height.min(MAX_SIZE));
+        let (width, height) = picture_size(size.width, size.height);
         let clip = Viewport { x: 0.0, y: 0.0, width, height, scale: 1.0 };
         capture(&browser, &page.session, true, Some(clip)).await
     }
@@ -141,5 +150,24 @@ impl ElementHandle {
         // Chromium wants a place in the document of the tab.
         let clip = Viewport { x: left + view.page_x, y: top + view.page_y, width, height, scale: 1.0 };
         Ok(capture(browser, session, false, Some(clip)).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn picture_of_a_page_has_a_largest_side_and_area() {
+        let size = |width, height| {
+            let (width, height) = picture_size(width, height);
+            (width.to_bits(), height.to_bits())
+        };
+        let exactly = |width: f64, height: f64| (width.to_bits(), height.to_bits());
+        assert_eq!(size(1280.0, 900.5), exactly(1280.0, 900.5), "control");
+        assert_eq!(size(2048.0, 20_000.0), exactly(2048.0, 16_384.0));
+        assert_eq!(size(16_384.0, 16_384.0), exactly(16_384.0, 2048.0));
+        assert_eq!(size(30_000.0, 30_000.0), exactly(16_384.0, 2048.0));
+        assert_eq!(size(0.0, 20_000.0), exactly(0.0, 16_384.0), "no division by nothing");
     }
 }

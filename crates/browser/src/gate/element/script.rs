@@ -123,15 +123,35 @@ pub(super) const WATCH_PRESS: &str = "function (hold) { globalThis[Symbol.for('k
 /// Returns what was in front of an element when it was pressed, or `null`, and ends the watch of its press.
 pub(super) const MISSED_PRESS: &str = "function () { return globalThis[Symbol.for('kept')].missedPress(this); }";
 
-/// Returns true if the page got the last press of an element and no click, and the messages of the fields for which the browser did not send
-/// their form.
+/// Returns true if the page got the last press of an element and no click, true if it got nothing of it, and the messages of the fields for
+/// which the browser did not send their form.
 pub(super) const AFTER_PRESS: &str = "function () {
-    const { hasLostClick, refusedFields } = globalThis[Symbol.for('kept')];
-    return [hasLostClick(this), refusedFields()];
+    const { hasLostClick, isUnmet, refusedFields } = globalThis[Symbol.for('kept')];
+    return [hasLostClick(this), isUnmet(this), refusedFields()];
 }";
 
-/// Begins to watch the forms of a document.
-pub(super) const WATCH_FORMS: &str = "globalThis[Symbol.for('kept')].watchForms()";
+/// Begins to watch the forms of a document. Returns true if the focus may be in a frame of it.
+pub(super) const WATCH_FORMS: &str = "(() => {
+    const { watchForms, isFocusInFrame } = globalThis[Symbol.for('kept')];
+    watchForms();
+    return isFocusInFrame();
+})()";
+
+/// Ends what holds the pointer or the whole screen in a document, and waits for the browser to do it, for half a second. Returns true if the
+/// focus may be in a frame of it.
+pub(super) const RELEASE_SCREEN: &str = "(async () => {
+    const isHeld = () => !!document.pointerLockElement || !!document.fullscreenElement;
+    const until = performance.now() + 500;
+    while (isHeld() && performance.now() < until) {
+        if (document.pointerLockElement) document.exitPointerLock();
+        if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
+        await new Promise(resolve => setTimeout(resolve, 25));
+    }
+    return globalThis[Symbol.for('kept')].isFocusInFrame();
+})()";
+
+/// Returns true if a person sees dots for the characters of an element.
+pub(super) const IS_MASKED: &str = "function () { return isMasked(this); }";
 
 /// Returns the messages of the fields for which the browser did not send their form.
 pub(super) const REFUSED_FIELDS: &str = "globalThis[Symbol.for('kept')].refusedFields()";
@@ -177,7 +197,12 @@ pub(super) const SHOWS_TEXT: &str = "text => {
     if (innerWidth <= 1 || innerHeight <= 1) return false;
     const roots = [document.body ?? document.documentElement, ...trees().slice(1).flatMap(root => [...root.children])];
     const shown = roots.filter(root => root?.checkVisibility());
-    const countIn = root => (root.innerText ?? root.textContent).replace(/\\s+/g, ' ').split(text).length - 1;
+    // Designs write two characters of a button with a blank between them.
+    const texts = /^\\p{Script=Han}{2}$/u.test(text) ? [text, [...text].join(' ')] : [text];
+    const countIn = root => {
+        const read = (root.innerText ?? root.textContent).replace(/\\s+/g, ' ');
+        return texts.reduce((sum, text) => sum + read.split(text).length - 1, 0);
+    };
     const isHidden = element => element.localName === 'select' ? isUnseen(element) : isFaint(element) || isFolded(element);
     const hiddenIn = element => isHidden(element) ? [element] : [...element.children].flatMap(hiddenIn);
     const isWhole = root => {
@@ -200,8 +225,15 @@ pub(super) const SHOWS_TEXT: &str = "text => {
         const [before, after] = [placeOf(one, true), placeOf(other, false)];
         if (!before || !after) return blockOf(one) !== blockOf(other);
         const shared = Math.min(before.bottom, after.bottom) - Math.max(before.top, after.top);
-        if (shared <= Math.min(before.height, after.height) * 0.3) return blockOf(one) !== blockOf(other);
-        return Math.max(after.left - before.right, before.left - after.right) > Math.max(before.height, after.height) / 8;
+        const [lower, line] = [Math.min(before.height, after.height), Math.max(before.height, after.height)];
+        if (shared <= lower * 0.3) return blockOf(one) !== blockOf(other);
+        // A number that is higher or smaller is another one, as cents are, but for the digits of a counter and decimals.
+        const [own, next] = [glue(one.data), glue(other.data)];
+        const baseOf = ({ top, height }) => top + height * 0.8;
+        const isRaised = own.length + next.length > 2 && Math.abs(baseOf(before) - baseOf(after)) > line * 0.1;
+        const isSmall = lower < line * 0.8 && !/\\d[.,](\\d{1,2}|\\d{4,})$|^\\D*0[.,]\\d+$/.test(own);
+        if (/\\d$/.test(own) && /^\\d/.test(next) && (isRaised || isSmall)) return true;
+        return Math.max(after.left - before.right, before.left - after.right) > line / 8;
     };
     // Only texts that come one after another without a blank are looked at by their places.
     const isApartIn = root => {
@@ -413,13 +445,6 @@ pub(super) const READ: &str = "function (property, name, maxLength) {
         };
         add(element, true);
         return parts.join('').replace(/ +/g, ' ').replace(/ ?\\n ?/g, '\\n').replace(/\\n+/g, '\\n').trim();
-    };
-    // Without the words that an editor shows while it is empty.
-    const editedOf = editor => {
-        const isWords = part => [...part.classList].some(word => /(^|[-_])placeholder$/.test(word)) || part.matches('[data-slate-placeholder], [data-placeholder]');
-        const words = [...editor.querySelectorAll('[contenteditable=false]')].filter(isWords);
-        const clean = text => text.replace(/[\\s\\u200b\\ufeff]+/g, '');
-        return words.length > 0 && clean(words.map(part => part.innerText).join('')) === clean(editor.innerText) ? '' : editor.innerText;
     };
     const box = boxOf(this);
     const origin = document.URL;

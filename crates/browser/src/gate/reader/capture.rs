@@ -10,7 +10,7 @@ use futures::future::join_all;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::gate::browser::Browser;
+use crate::gate::browser::{Browser, frame_timeout};
 use crate::gate::page::Page;
 use crate::gate::secrets::KEPT_KINDS;
 use crate::gate::session::NodeAddress;
@@ -101,6 +101,8 @@ pub(super) struct CapturedPage {
     pub(super) sources: Vec<PartSource>,
     /// URL of the page.
     pub(super) origin: String,
+    /// True if it shows fields with secrets that were not known before.
+    pub(super) has_new_secrets: bool,
 }
 
 /// Origin of a part of a page.
@@ -147,7 +149,8 @@ impl<'a> SentPage<'a> {
     /// Sends the commands that capture a tab. What is sent after this runs behind the capture.
     pub(super) async fn send(browser: &'a Browser, page: &Page) -> Self {
         let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
-        Self(join_all(sessions.map(|session| SentPart::send(browser, page, session))).await)
+        let time = frame_timeout();
+        Self(join_all(sessions.map(|session| SentPart::send_within(time, browser, page, session))).await)
     }
 
     /// Waits for the capture.
@@ -180,19 +183,31 @@ impl RawPage {
         SentPage::send(browser, page).await.finish(browser, page).await
     }
 
-    /// Parses the capture. Texts that may be cut are without these literals and other secrets: a part of one would not be recognized later.
+    /// Parses the capture, and returns it too. Texts that may be cut are without these literals and other secrets: a part of one would not be
+    /// recognized later.
     ///
     /// # Errors
     ///
     /// Returns an error if the capture cannot be used.
-    pub(super) async fn parse(self, literals: Literals) -> Result<CapturedPage, ReadError> {
-        let parsed = tokio::task::spawn_blocking(move || CapturedPage::parse(self.0, &literals));
+    pub(super) async fn parse(self, literals: Literals) -> Result<(Self, CapturedPage), ReadError> {
+        let parsed = tokio::task::spawn_blocking(move || {
+            let parsed = CapturedPage::parse(&self.0, &literals)?;
+            Ok((self, parsed))
+        });
         parsed.await.unwrap_or(Err(ReadError::Unreadable))
     }
 }
 
 impl CapturedPage {
-    fn parse(raw: Vec<RawPart>, literals: &Literals) -> Result<Self, ReadError> {
+    /// Returns the fields that show dots in place of letters, each with the session on its process.
+    pub(super) fn dotted_fields(&self) -> impl Iterator<Item = (&DebugSessionId, BackendNodeId)> {
+        self.parts.iter().zip(&self.sources).flat_map(|(part, source)| {
+            let fields = part.documents.iter().flat_map(Document::dotted_fields);
+            fields.map(|field| (&source.session, BackendNodeId(field)))
+        })
+    }
+
+    fn parse(raw: &[RawPart], literals: &Literals) -> Result<Self, ReadError> {
         let mask = |text: &mut String| mask_shortened(text, literals);
         let positions: HashMap<DebugSessionId, usize> =
             raw.iter().enumerate().map(|(position, part)| (part.session.clone(), position)).collect();
@@ -200,8 +215,8 @@ impl CapturedPage {
         for raw in raw {
             let mut part = Part {
                 documents: Document::parse_all(raw.snapshot.get(), &mask)?,
-                owner: raw.owner.and_then(|(session, node)| Some((*positions.get(&session)?, node.0))),
-                secret_fields: raw.secret_fields,
+                owner: raw.owner.as_ref().and_then(|(session, node)| Some((*positions.get(session)?, node.0))),
+                secret_fields: raw.secret_fields.clone(),
                 ..Part::default()
             };
             for document in &mut part.documents {
@@ -216,16 +231,34 @@ impl CapturedPage {
                 Ok((found.0.clone(), found.1.clone()))
             };
             let documents = part.documents.iter().map(loader).collect::<Result<Vec<_>, ReadError>>()?;
-            sources.push(PartSource { session: raw.session, documents });
+            sources.push(PartSource { session: raw.session.clone(), documents });
             parts.push(part);
         }
+        Part::add_backdrops(&mut parts);
         let first = parts.first().and_then(|part| part.documents.first());
         let origin = first.map(|document| document.url.clone()).ok_or(ReadError::Changed)?;
-        Ok(Self { parts, sources, origin })
+        Ok(Self { parts, sources, origin, has_new_secrets: false })
     }
 }
 
 impl<'a> SentPart<'a> {
+    /// Sends the commands that capture the frames of one process. A frame that does not answer in time is left out.
+    async fn send_within(
+        time: Duration,
+        browser: &'a Browser,
+        page: &Page,
+        session: DebugSessionId,
+    ) -> Result<Self, ReadError> {
+        if session == page.session {
+            return Self::send(browser, page, session).await;
+        }
+        let Ok(sent) = tokio::time::timeout(time, Self::send(browser, page, session.clone())).await else {
+            browser.leave_out_hung(page, &session, false);
+            return Err(ReadError::Changed);
+        };
+        sent
+    }
+
     /// Sends the commands that capture the frames of one process.
     ///
     /// No command waits for the answer to another one, apart from those that need it. Chromium carries them out in order, so the
@@ -283,6 +316,7 @@ impl<'a> SentPart<'a> {
             None => PageListeners::default(),
         };
         let owner = match owner {
+            Some((parent, _)) if page.is_hung(&parent) => return Err(ReadError::Changed),
             Some((parent, owner)) => Some((parent, owner.result().await?.backend_node_id)),
             None => None,
         };

@@ -5,7 +5,7 @@
 mod capture;
 pub(super) mod search;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ use crate::gate::page::{Page, World};
 use crate::gate::pdf::read_pdf;
 use crate::gate::secrets::Secrets;
 use crate::gate::session::{GateSession, NodeAddress};
-use browser_shell_cdp::protocol::FrameId;
+use browser_shell_cdp::protocol::{BackendNodeId, DebugSessionId, FrameId};
 
 pub use capture::{ReadError, SnapshotRequest};
 
@@ -95,11 +95,14 @@ impl GateSession {
         if request.wanted.is_some() && secrets.is_err() {
             return Err(ReadError::Unreadable);
         }
-        let (mut data, is_empty) = self.build(browser, page, raw?, request).await?;
+        let captured = self.parse(page, raw?).await?;
+        // They were read before these fields were known.
+        let secrets = secrets.ok().filter(|_| !captured.has_new_secrets);
+        let (mut data, is_empty) = self.build(browser, page, captured, request).await?;
         if let Some(members) = data.as_object_mut().filter(|_| page.is_parsing()) {
             members.insert("loading".to_owned(), true.into());
         }
-        Ok(ReadPage { data, is_empty, secrets: secrets.ok() })
+        Ok(ReadPage { data, is_empty, secrets })
     }
 
     /// Builds the data of the answer from a capture, and says if it shows nothing.
@@ -107,17 +110,16 @@ impl GateSession {
         &self,
         browser: &Arc<Browser>,
         page: &Page,
-        raw: RawPage,
+        mut captured: CapturedPage,
         request: &SnapshotRequest,
     ) -> Result<(Value, bool), ReadError> {
-        let mut captured = self.parse(page, raw).await?;
         let mut options = request.options;
         if let Some(selector) = &request.selector {
             let root;
             (captured, root) = self.find_root(browser, page, captured, selector).await?;
             options.root = Some(root);
         }
-        let CapturedPage { mut parts, sources, origin } = captured;
+        let CapturedPage { mut parts, sources, origin, .. } = captured;
         let secrets = self.secret_literals();
         let pdfs = parts.iter_mut().flat_map(|part| &mut part.pdf_frames);
         let read = pdfs.map(async |(frame, pdf)| {
@@ -141,7 +143,10 @@ impl GateSession {
         browser: &Browser,
         page: &Page,
     ) -> Result<Vec<String>, ReadError> {
-        let captured = RawPage::read(browser, page).await?.parse(Literals::default()).await?;
+        let (_, captured) = RawPage::read(browser, page).await?.parse(Literals::default()).await?;
+        if page.has_hung_frame() {
+            return Err(ReadError::Unreadable);
+        }
         let texts = captured
             .parts
             .iter()
@@ -154,9 +159,14 @@ impl GateSession {
         self.parse(page, RawPage::read(browser, page).await?).await
     }
 
-    /// Parses a capture, without what must not be shown.
+    /// Parses a capture, without what must not be shown. Fields in it that show dots in place of letters hold secrets, and are read too.
     async fn parse(&self, page: &Page, raw: RawPage) -> Result<CapturedPage, ReadError> {
-        let mut captured = raw.parse(self.secret_literals()).await?;
+        let (raw, mut captured) = raw.parse(self.secret_literals()).await?;
+        if add_dotted_fields(page, &captured)? {
+            self.secrets().await.map_err(|_| ReadError::Unreadable)?;
+            (_, captured) = raw.parse(self.secret_literals()).await?;
+            captured.has_new_secrets = true;
+        }
         self.leave_out_refused(page, &mut captured);
         Ok(captured)
     }
@@ -194,6 +204,23 @@ impl GateSession {
         });
         view.nodes().filter_map(|key| Some((key, references.number(&address(page, sources, key)?)))).collect()
     }
+}
+
+/// Adds the fields of a captured page that show dots in place of letters to those that hold secrets. Returns true if there are new ones.
+fn add_dotted_fields(page: &Page, captured: &CapturedPage) -> Result<bool, ReadError> {
+    let mut known: HashMap<&DebugSessionId, HashSet<BackendNodeId>> = HashMap::new();
+    let mut has_new = false;
+    for (session, field) in captured.dotted_fields() {
+        let known = known.entry(session).or_insert_with(|| page.secret_fields(session).into_iter().collect());
+        if known.insert(field) {
+            // A page with too many of them is not read, as one with too many fields for passwords.
+            if !page.add_secret_field(session, field) {
+                return Err(ReadError::Unreadable);
+            }
+            has_new = true;
+        }
+    }
+    Ok(has_new)
 }
 
 /// Waits until a person sees what is about to appear in the document of a tab.

@@ -20,7 +20,7 @@ use browser_shell_cdp::protocol::page::GetFrameTree;
 use browser_shell_cdp::protocol::runtime::{CallArgument, CallFunctionOn, Evaluated, ReleaseObjectGroup};
 use browser_shell_cdp::protocol::{BackendNodeId, CdpCommand, DebugSessionId, ExecutionContextId};
 
-/// Timeout for a page to report its fields.
+/// Timeout for a page to report its fields. Frames have less.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of fields that one search finds.
@@ -44,6 +44,9 @@ pub enum SecretsError {
     /// A field did not report its value.
     #[error("a secret field did not report its value")]
     Field,
+    /// A frame that may have been read does not answer.
+    #[error("a frame does not answer")]
+    Hung,
 }
 
 impl From<SecretsError> for Decision {
@@ -66,11 +69,13 @@ pub(super) struct SearchedFrame<'a> {
     pub(super) browser: &'a Browser,
     pub(super) page: &'a Page,
     pub(super) session: DebugSessionId,
+    /// Timeout for it to answer.
+    pub(super) timeout: Duration,
 }
 
 impl SearchedFrame<'_> {
     pub(super) async fn command<C: CdpCommand>(&self, command: C) -> Result<C::Response, CommandError> {
-        self.browser.connection.send_within(TIMEOUT, Some(&self.session), &command).await
+        self.browser.connection.send_within(self.timeout, Some(&self.session), &command).await
     }
 
     /// Returns true if the tab is open and the frame in it.
@@ -96,6 +101,9 @@ impl SearchedFrame<'_> {
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
             done = act().await;
+        }
+        if matches!(done, Err(SecretsError::Command(CommandError::TimedOut(_)))) {
+            self.browser.leave_out_hung(self.page, &self.session, true);
         }
         match done {
             Err(SecretsError::Command(_) | SecretsError::Field) if !self.exists() => Ok(T::default()),
@@ -171,7 +179,7 @@ impl SearchedFrame<'_> {
             if fields.is_empty() {
                 return Ok(values);
             }
-            let world = match self.browser.isolated_world(&self.session, &frame.id, TIMEOUT).await {
+            let world = match self.browser.isolated_world(&self.session, &frame.id, self.timeout).await {
                 // The frame is gone by now, or has a process of its own.
                 Err(CommandError::Refused { .. }) => continue,
                 world => world?,

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::{Literals, Pieces};
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 use serde_json::json;
 
 use self::frame::{GROUP, SELECTOR, SearchedFrame, TIMEOUT};
-use crate::gate::browser::Browser;
+use crate::gate::browser::{Browser, frame_timeout};
 use crate::gate::element::kept::{KEPT, call_with_kept};
 use crate::gate::page::Page;
 use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit, SecretValues, search_in};
@@ -78,6 +78,11 @@ impl GateSession {
                 self.add_fields(&read, is_incomplete)?;
             }
             is_visible = read.iter().flatten().flatten().any(|value| value.is_visible);
+            // The call may have read in a frame whose fields are not known. The next call leaves it out from its begin.
+            if pages.iter().any(|page| page.has_hung_since(self.last_call())) {
+                return Err(SecretsError::Hung);
+            }
+            is_incomplete |= pages.iter().any(|page| page.has_loading_frame());
         }
         Ok(Secrets { is_visible, is_incomplete, ..self.known_secrets() })
     }
@@ -90,7 +95,7 @@ impl GateSession {
         pages: &[Arc<Page>],
     ) -> Result<Vec<Option<Vec<FieldValue>>>, SecretsError> {
         let reads = pages.iter().map(async |page| {
-            let read = async { try_join_all(frames(browser, page).map(SearchedFrame::read_stable)).await };
+            let read = async { of_all(frames(browser, page).map(SearchedFrame::read_stable)).await };
             Ok(self.while_answering(page, read).await?.map(|fields| fields.concat()))
         });
         try_join_all(reads).await
@@ -112,7 +117,7 @@ impl GateSession {
         let Some(known) = &known else { return Ok(false) };
         let wanted = &SearchedSecrets::from(known);
         let adds = pages.iter().map(async |page| {
-            let added = async { try_join_all(frames(browser, page).map(|frame| frame.add_entered(wanted))).await };
+            let added = async { of_all(frames(browser, page).map(|frame| frame.add_entered(wanted))).await };
             Ok::<_, SecretsError>(self.while_answering(page, added).await?.is_some_and(|added| added.contains(&true)))
         });
         Ok(try_join_all(adds).await?.contains(&true))
@@ -167,7 +172,19 @@ impl GateSession {
 
 /// Returns the frames of a tab that run in a process.
 fn frames<'a>(browser: &'a Browser, page: &'a Page) -> impl Iterator<Item = SearchedFrame<'a>> {
-    page.running_sessions().into_iter().map(move |session| SearchedFrame { browser, page, session })
+    let sessions = page.running_sessions();
+    let of_frames = if sessions.len() > 1 { frame_timeout().min(TIMEOUT) } else { TIMEOUT };
+    sessions.into_iter().map(move |session| {
+        let timeout = if session == page.session { TIMEOUT } else { of_frames };
+        SearchedFrame { browser, page, session, timeout }
+    })
+}
+
+/// Waits for what all frames report, also if one of them fails: each that does not answer is known then.
+async fn of_all<T>(
+    reads: impl Iterator<Item = impl Future<Output = Result<T, SecretsError>>>,
+) -> Result<Vec<T>, SecretsError> {
+    join_all(reads).await.into_iter().collect()
 }
 
 /// Function that returns the texts in fields of a document, which are none of the secret ones, but for those that were typed; each with
@@ -250,7 +267,7 @@ impl SearchedFrame<'_> {
     }
 
     async fn add_entered_of(&self, frame: &FrameId, wanted: &SearchedSecrets<'_>) -> Result<bool, SecretsError> {
-        let world = self.browser.isolated_world(&self.session, frame, TIMEOUT).await?;
+        let world = self.browser.isolated_world(&self.session, frame, self.timeout).await?;
         // A world that has them keeps them.
         let library = Evaluate { expression: &KEPT, context_id: Some(world), ..Evaluate::default() };
         self.browser.connection.notify(Some(&self.session), &library);

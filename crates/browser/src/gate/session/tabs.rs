@@ -232,10 +232,15 @@ impl GateSession {
         let Some(browser) = self.browser() else { return 0 };
         // Two sessions with the same tabs must not both replace them.
         let _recovery = browser.recovery.lock().await;
-        let pages = self.pages(&browser);
-        let hung = browser.hung(&pages).await;
-        let is_active = hung.iter().any(|page| browser.is_acted_on(page));
-        if is_active || (hung.len() == pages.len() && !hung.is_empty()) {
+        let hung = browser.hung(&self.pages(&browser)).await;
+        self.replace_tabs(&browser, &hung).await
+    }
+
+    /// Closes tabs whose pages cannot be used. An empty one takes their place if a session acts on one of them, or no other is left.
+    /// Returns the number of closed tabs. Its caller holds the lock of the recovery.
+    pub(in crate::gate) async fn replace_tabs(&self, browser: &Arc<Browser>, lost: &[Arc<Page>]) -> usize {
+        let is_active = lost.iter().any(|page| browser.is_acted_on(page));
+        if is_active || (lost.len() == self.pages(browser).len() && !lost.is_empty()) {
             // Chromium ends with its last tab, so the new one is opened first.
             let context = self.context().and_then(|context| context.id);
             match browser.create_page(context.as_ref(), BLANK, false).await {
@@ -246,8 +251,8 @@ impl GateSession {
                 }
             }
         }
-        browser.close_and_wait(&hung).await;
-        hung.len()
+        browser.close_and_wait(lost).await;
+        lost.len()
     }
 
     /// Replaces all tabs of the default context by an empty one. A context of the session's own ends with it.

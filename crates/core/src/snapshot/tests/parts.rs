@@ -451,7 +451,8 @@ fn what_a_dialog_hides_behind_it_takes_no_input() {
         }
         let overlay = page.add(0, "DIV", &[], "", overlay);
         let position = page.string(position);
-        page.styles[usize::try_from(overlay).unwrap()].extend([position; 4]);
+        let none = page.string("none");
+        page.styles[usize::try_from(overlay).unwrap()].extend([none, none, none, position]);
         let dialog = page.add(overlay, "DIV", &["role", "dialog"], "", [200, 200, 300, 200]);
         page.add(dialog, "BUTTON", &["aria-label", "Yes"], "", [200, 200, 100, 20]);
         page.accessible.push(json!({
@@ -603,4 +604,63 @@ fn description_of_several_is_not_all_that_is_told() {
     assert!(page.contains("[description=\"Drag it\"] [data-testid=\"two\"]"), "{page}");
     let page = shown(["Drag it", "Drop it"]);
     assert!(page.contains("[description=\"Drop it\"]") && !page.contains("data-testid"), "{page}");
+}
+
+#[test]
+fn text_in_red_at_a_field_says_what_is_wrong() {
+    let shown = |tags: [&str; 2], class: &str, text: &str, kind: &str| {
+        let mut page = Page::new();
+        let form = page.add(0, "DIV", &[], "", [0, 0, 300, 200]);
+        page.add(form, "INPUT", &["type", kind, "aria-label", "name"], "", [0, 100, 200, 20]);
+        let around = page.add(form, tags[0], &[], "", [0, 0, 200, 20]);
+        page.block(around, tags[1], &["class", class], text);
+        page.shown(true)
+    };
+    let is_told = |class: &str, text: &str| shown(["DIV", "P"], class, text, "text").contains(text);
+    for class in ["text-sm text-red-600", "mt-3 text-rose-500", "text-destructive"] {
+        assert!(is_told(class, "is too short"), "{class}");
+    }
+    assert!(is_told("text-red-600", "a\u{5bc6}\u{7801}"), "two Chinese characters");
+    for class in ["text-sm", "bg-red-600", "text-redder", "text-red-", "text-destructive-foreground"] {
+        assert!(!is_told(class, "is too short"), "{class}");
+    }
+    for text in ["now 19.99", "*", "new", &"a long text ".repeat(50)] {
+        assert!(!is_told("text-red-600", text), "{text}");
+    }
+    assert!(!shown(["TR", "TD"], "text-red-600", "overdue", "text").contains("overdue"), "a state of a row");
+    assert!(!shown(["DIV", "LABEL"], "text-red-600", "your name", "text").contains("your name"), "a label");
+    let searched = shown(["DIV", "P"], "text-red-600", "ends today", "search");
+    assert!(!searched.contains("ends"), "no field that may be wrong: {searched}");
+}
+
+#[test]
+fn picture_has_the_words_that_only_readers_of_screens_get() {
+    // A box with this background, border and height, in which a text has a box of this size that hides what is outside of it.
+    let shown = |role: &str, color: &str, height: i64, size: i64, text: &str| {
+        let mut page = Page::new();
+        page.block(0, "P", &[], "before");
+        let picture = page.add(0, "SPAN", &[], color, [0, 100, 60, height]);
+        let hidden = page.add(picture, "SPAN", &[], "", [0, 100, size, size]);
+        let style = page.string("hidden");
+        page.styles[usize::try_from(hidden).unwrap()][4] = style;
+        page.styles[usize::try_from(hidden).unwrap()][5] = style;
+        page.add(hidden, text, &[], "", [0, 100, 40, 18]);
+        page.accessible.push(json!({ "backendDOMNodeId": picture, "role": { "value": role } }));
+        page.shown(false)
+    };
+    let red = "rgb(255, 0, 0)";
+    let stars = shown("generic", red, 20, 1, "four of five stars");
+    assert!(stars.contains("- img \"four of five stars\""), "{stars}");
+    let spinner = shown("status", red, 20, 1, "it is loading");
+    assert!(spinner.contains("- status \"it is loading\""), "{spinner}");
+    for (color, height, text) in [
+        ("rgba(0, 0, 0, 0)", 20, "nothing is drawn"),
+        (red, 400, "a part of a page"),
+        (red, 20, &"a long text ".repeat(20)),
+    ] {
+        let page = shown("generic", color, height, 1, text);
+        assert!(!page.contains(text.trim()) && page.contains("before"), "{page}");
+    }
+    let seen = shown("generic", red, 20, 50, "seen text");
+    assert!(seen.contains("seen text") && !seen.contains("- img"), "control: {seen}");
 }
