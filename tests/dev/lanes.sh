@@ -17,7 +17,8 @@ lane_table=(
   # Tests with the same stack share it, and the others wait until it ends. With many threads, fewer stacks are started.
   "stack stack ^stack::[^p] --test-threads 16"
   "gate-f-k e2e ^e2e::gate::[f-k]"
-  "gate-q-z e2e ^e2e::gate::[q-z]"
+  "gate-s-z e2e ^e2e::gate::[s-z]"
+  "gate-q-r e2e ^e2e::gate::[qr]"
   "gate-b-e e2e ^e2e::gate::[b-e]"
   "flow e2e ^e2e::[^g]"
   # These open ports that the other tests of the stack expect to be closed.
