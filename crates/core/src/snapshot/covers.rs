@@ -212,7 +212,7 @@ impl<'a> Nodes<'a> {
                 let has_color =
                     |other: &Layout| other.look.has_picture || !(is_transparent(&other.color) || is_like(&other.color));
                 self.facts(*at).order >= hidden
-                    && other.layout.as_ref().is_some_and(|other| self.is_behind_text(*at, other, layout))
+                    && other.layout.as_ref().is_some_and(|other| self.is_behind_text(*at, other, (position, layout)))
                     && (is_picture(other) || other.layout.as_ref().is_some_and(has_color))
                     && !behind_texts.spans.is_in(position, *at)
             };
@@ -237,10 +237,11 @@ impl<'a> Nodes<'a> {
     }
 
     /// Returns true if an element is painted before a text, behind a part of it that counts. One that stays in the window is behind all of the page
-    /// in turn, and one that does so as long as what is around it, behind all of that.
-    fn is_behind_text(&self, position: usize, own: &Layout, text: &Layout) -> bool {
+    /// in turn, and one that does so as long as what is around it, behind all of that; but not behind what stays with it.
+    fn is_behind_text(&self, position: usize, own: &Layout, (text_position, text): (usize, &Layout)) -> bool {
         let facts = self.facts(position);
-        let held = facts.held_by.and_then(|held| self.node(held));
+        let held = facts.held_by.filter(|_| self.facts(text_position).held_by != facts.held_by);
+        let held = held.and_then(|held| self.node(held));
         let is_behind_it = match held.and_then(|held| Some((held, held.layout.as_ref()?))) {
             None => is_behind(own, text),
             Some((_, layout)) if layout.look.is_fixed => is_behind(&between(own, text), text),
