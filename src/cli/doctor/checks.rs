@@ -6,7 +6,6 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
-use serde_json::Value;
 
 use crate::cli::doctor::check::Check;
 use crate::cli::services::DefaultPolicy;
@@ -19,14 +18,12 @@ use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::Engine;
-use browser_shell_core::policy::file::MAX_BYTES;
 use browser_shell_core::policy::sandbox::{BackendName, SandboxMode};
 use browser_shell_core::session_id::SessionId;
 use browser_shell_system::config::Settings;
 use browser_shell_system::os::describe;
 use browser_shell_system::os::dns::{Dns, LookupError};
 use browser_shell_system::os::exec::find_on_path;
-use browser_shell_system::os::files;
 use browser_shell_system::paths::Paths;
 use browser_shell_system::policy_source::PolicySource;
 
@@ -41,17 +38,6 @@ pub(super) fn engine(named: Option<Engine>, default: Engine) -> Check {
         None => format!("{default}, because the policy names none"),
     };
     Check::passed("engine", found)
-}
-
-/// Returns true if sessions run agent-browser: those without an engine of their own, or those of a section of the policy file.
-pub(super) fn runs_agent_browser(policy: &PolicySource, engine: Engine) -> bool {
-    let is_named =
-        |section: &Value| section.get("engine").and_then(Value::as_str) == Some(Engine::AgentBrowser.as_str());
-    let has_section = || {
-        let file: Value = serde_json::from_slice(&files::read(policy.path(), MAX_BYTES).ok()?).ok()?;
-        Some(file.get("sessions")?.as_array()?.iter().any(is_named))
-    };
-    engine == Engine::AgentBrowser || has_section().unwrap_or_default()
 }
 
 pub(super) async fn agent_browser(settings: &Settings) -> Check {

@@ -82,14 +82,17 @@ pub(super) fn run(settings: &Settings, options: &DoctorArguments) -> Result<Exit
 }
 
 async fn run_checks(settings: &Settings, options: &DoctorArguments, policy: &PolicySource) -> Vec<Check> {
-    let engine = policy.current().ok().and_then(|policy| policy.engine());
+    let in_force = policy.current().ok();
+    let engine = in_force.as_ref().and_then(|policy| policy.engine());
     let starts_browser = options.serve || options.browser;
     let (default, default_policy) = if starts_browser {
         (Engine::Cdp, DefaultPolicy::Recommended)
     } else {
         (Engine::AgentBrowser, DefaultPolicy::Safe)
     };
-    let runs_agent_browser = checks::runs_agent_browser(policy, engine.unwrap_or(default));
+    // Sessions without an engine of their own, or those of a section.
+    let runs_agent_browser = engine.unwrap_or(default) == Engine::AgentBrowser
+        || in_force.is_some_and(|policy| policy.names_for_sessions(Engine::AgentBrowser));
     let mut checks = vec![checks::engine(engine, default)];
     if runs_agent_browser {
         checks.extend([checks::agent_browser(settings).await, checks::node(settings)]);

@@ -230,6 +230,12 @@ impl Policy {
         applied.find_map(|rules| rules.engine).or(self.engine)
     }
 
+    /// Returns true if a section of the file names this engine for its sessions.
+    #[must_use]
+    pub fn names_for_sessions(&self, engine: Engine) -> bool {
+        self.sessions.iter().any(|rules| rules.engine == Some(engine))
+    }
+
     /// Returns the state that a session begins with, by the first entry that matches. An entry without a subject is not for sessions
     /// that belong to one: everybody could take its login by the name of the session.
     #[must_use]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::build::Part;
 use super::capture::{CapturedNode, Layout};
-use super::item::{Item, MORE, NodeIndex, NodeKey, RoleAndName};
+use super::item::{FILLED, Item, MORE, NodeIndex, NodeKey, RoleAndName};
 use super::nodes::BOXES;
 
 /// Maximum number of items beside an element that belong to it, as a title does to the button of a card.
@@ -35,9 +35,6 @@ const MAX_BOXES: usize = 64;
 
 /// Roles of elements that hold what a person enters or chooses. The text of one is never that of another one.
 const FIELDS: &[&str] = &["checkbox", "combobox", "radio", "searchbox", "slider", "spinbutton", "switch", "textbox"];
-
-/// Roles of fields that a text in front of them says the use of.
-const LABELED: &[&str] = &["combobox", "searchbox", "spinbutton", "textbox"];
 
 /// Roles of elements that are told from others by the texts in them.
 pub(super) const ROWS: &[&str] = &["article", "listitem", "row", "treeitem"];
@@ -185,7 +182,7 @@ impl<'a> NumberedItems<'a> {
         let label = |number: &usize| {
             let item = self.items.get(*number)?;
             let role = item.role.as_str();
-            let is_wanted = item.name.is_empty() && (LABELED.contains(&role) || BOXES.contains(&role));
+            let is_wanted = item.name.is_empty() && (FILLED.contains(&role) || BOXES.contains(&role));
             let (key, at) = item.node.zip(item.at).filter(|_| is_wanted)?;
             let own = self.range_at(at)?;
             let (parts, around) = self.parts_of(*number, &self.fields);

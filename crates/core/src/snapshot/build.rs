@@ -10,8 +10,8 @@ use super::capture::{Backdrop, CapturedNode, Document, KeptSpace, Layout, add_ba
 use super::describe::{CLICKABLE, color, is_shown};
 use super::fields::States;
 use super::item::{
-    CELLS, DOCUMENT, Item, MARKS, MAX_COMPARED, MORE, NodeIndex, NodeKey, collapse, cut_words, end_texts, is_blank,
-    is_limit, limited, merge_texts, neighbors,
+    CELLS, DOCUMENT, FILLED, Item, MARKS, MAX_COMPARED, MORE, NodeIndex, NodeKey, collapse, cut_words, end_texts,
+    is_blank, is_limit, limited, merge_texts, neighbors,
 };
 use super::marks::STRUCK;
 use super::nodes::{BOXES, MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
@@ -330,11 +330,11 @@ impl Nodes<'_> {
             _ if is_behind => children.clear(),
             Some(Reason::Control) => {
                 let inner = take_inner(role, node.layout.as_ref(), &collapse(&name), &mut children);
-                add_states(&mut item.states, inner);
+                item.add_states(inner);
             }
             Some(_) if !is_cell && is_wrapper(node, &name, &children) && !self.has_picture(position) => {
                 if let Some(child) = children.first_mut() {
-                    add_states(&mut child.states, item.states);
+                    child.add_states(item.states);
                 }
                 return children;
             }
@@ -619,8 +619,7 @@ impl Nodes<'_> {
 
 /// Returns true if an element is a field with a text or a choice in it.
 fn holds_text(role: &str, node: &CapturedNode) -> bool {
-    let is_field = matches!(role, "combobox" | "searchbox" | "spinbutton" | "textbox");
-    is_field && node.value.as_deref().is_some_and(|value| !value.is_empty())
+    FILLED.contains(&role) && node.value.as_deref().is_some_and(|value| !value.is_empty())
 }
 
 /// Returns the cursor that says that an element takes no press, unless its states say so.
@@ -723,15 +722,6 @@ fn is_handle(item: &Item) -> bool {
 /// Returns true for a picture that nobody acts on. What is named says what it shows.
 fn is_picture(item: &Item) -> bool {
     item.role == "img" && item.node.is_none() && item.children.is_empty()
-}
-
-/// Adds states of an element that has no line of its own.
-fn add_states(states: &mut States, others: States) {
-    for (name, value) in others {
-        if !states.iter().any(|(known, _)| *known == name) {
-            states.push((name, value));
-        }
-    }
 }
 
 /// Roles of fields that fill what is around them.

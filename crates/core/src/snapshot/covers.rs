@@ -130,7 +130,7 @@ impl<'a> Nodes<'a> {
         let masks = self.document.nodes.iter().enumerate().filter_map(|(at, node)| {
             let layout = node.layout.as_ref().filter(|layout| node.is_element && is_painted(layout))?;
             let is_mask = self.is_over_all(layout) && is_seen(at);
-            is_mask.then(|| Some((at, self.order_in_front(at)?, layout)))?
+            is_mask.then(|| Some((at, self.facts(at).order?, layout)))?
         });
         let (mask, order, layout) = masks.max_by_key(|(_, order, _)| *order)?;
         let is_in_front = |(at, node): (usize, &CapturedNode)| {
@@ -140,18 +140,6 @@ impl<'a> Nodes<'a> {
             at != mask && node.layout.as_ref().is_some_and(is_later) && is_seen(at) && takes_press
         };
         self.document.nodes.iter().enumerate().any(is_in_front).then_some((mask, order, layout))
-    }
-
-    /// Returns the place of an element in the order of painting. What is behind the flow of a layer is painted as that is, and what is behind
-    /// the page has none.
-    fn order_in_front(&self, position: usize) -> Option<i64> {
-        let look = |at: usize| Some(&self.node(at)?.layout.as_ref()?.look);
-        let mut around = self.with_around(position).filter_map(look);
-        if around.any(|look| look.is_behind_flow) {
-            around.find(|look| look.is_layer && !look.is_behind_flow).map(|layer| layer.order)
-        } else {
-            look(position).map(|look| look.order)
-        }
     }
 
     /// Returns true if the box is over the whole window and takes the pointer there.

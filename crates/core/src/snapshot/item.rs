@@ -57,6 +57,9 @@ pub(super) const MORE: &str = "more";
 /// Roles of cells, whose content is not their name.
 pub(super) const CELLS: &[&str] = &["cell", "columnheader", "gridcell", "rowheader"];
 
+/// Roles of fields that hold a text or a choice.
+pub(super) const FILLED: &[&str] = &["combobox", "searchbox", "spinbutton", "textbox"];
+
 /// Roles of items whose line has the text in them, if that is all or followed by what is no text; marks have too.
 const TEXTS: &[&str] = &[
     "alert",
@@ -206,6 +209,15 @@ impl Item {
     pub(super) fn is_in_name(&self, name: &str) -> bool {
         let text = collapse(&self.name);
         name.contains(&text) || self.has_gaps && without_blanks(name).contains(&without_blanks(&text))
+    }
+
+    /// Adds the states that it does not have, of an element without a line of its own or of another part of it.
+    pub(super) fn add_states(&mut self, others: Vec<(&'static str, Value)>) {
+        for (name, value) in others {
+            if !self.states.iter().any(|(known, _)| *known == name) {
+                self.states.push((name, value));
+            }
+        }
     }
 
     /// Returns the role and the name, which several items may share.

@@ -557,8 +557,6 @@ impl<'a> Nodes<'a> {
     /// Returns the number of elements away from the window whose content the browser draws, and tells, only when a person scrolls to them.
     pub(super) fn undrawn_parts(&self) -> usize {
         let nodes = &self.document.nodes;
-        let is_away =
-            |layout: &Layout| layout.y >= self.document.bottom || layout.y + layout.height <= self.document.top;
         // The element around each node of which nothing is drawn until now.
         let mut around: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
         let (mut undrawn, mut drawn) = (HashSet::new(), HashSet::new());
@@ -567,7 +565,7 @@ impl<'a> Nodes<'a> {
             around.push(match &node.layout {
                 Some(layout) => {
                     drawn.extend(outer);
-                    let is_late = node.is_element && layout.is_drawn_late && is_away(layout);
+                    let is_late = node.is_element && layout.is_drawn_late && self.document.is_out_of_window(layout);
                     Some(position).filter(|_| is_late && self.facts(position).is_visible)
                 }
                 None if matches!(node.tag.as_str(), "noscript" | "script" | "style" | "template") => None,

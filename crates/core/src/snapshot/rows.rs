@@ -79,11 +79,7 @@ fn add_parts(items: &mut [Item], parts: &mut HashMap<u32, Vec<Item>>) {
             if item.node.is_none() {
                 (item.node, item.reason) = (part.node, part.reason);
             }
-            for (name, value) in part.states {
-                if !item.states.iter().any(|(known, _)| *known == name) {
-                    item.states.push((name, value));
-                }
-            }
+            item.add_states(part.states);
             item.children.extend(part.children);
         }
         if item.children.iter().all(|child| child.index.is_some()) {

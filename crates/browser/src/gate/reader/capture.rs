@@ -149,8 +149,7 @@ impl<'a> SentPage<'a> {
     /// Sends the commands that capture a tab. What is sent after this runs behind the capture.
     pub(super) async fn send(browser: &'a Browser, page: &Page) -> Self {
         let sessions = page.running_sessions().into_iter().take(MAX_FRAMES);
-        let time = frame_timeout();
-        Self(join_all(sessions.map(|session| SentPart::send_within(time, browser, page, session))).await)
+        Self(join_all(sessions.map(|session| SentPart::send_in_time(browser, page, session))).await)
     }
 
     /// Waits for the capture.
@@ -243,16 +242,11 @@ impl CapturedPage {
 
 impl<'a> SentPart<'a> {
     /// Sends the commands that capture the frames of one process. A frame that does not answer in time is left out.
-    async fn send_within(
-        time: Duration,
-        browser: &'a Browser,
-        page: &Page,
-        session: DebugSessionId,
-    ) -> Result<Self, ReadError> {
+    async fn send_in_time(browser: &'a Browser, page: &Page, session: DebugSessionId) -> Result<Self, ReadError> {
         if session == page.session {
             return Self::send(browser, page, session).await;
         }
-        let Ok(sent) = tokio::time::timeout(time, Self::send(browser, page, session.clone())).await else {
+        let Ok(sent) = tokio::time::timeout(frame_timeout(), Self::send(browser, page, session.clone())).await else {
             browser.leave_out_hung(page, &session, false);
             return Err(ReadError::Changed);
         };

@@ -172,10 +172,8 @@ impl GateSession {
 
 /// Returns the frames of a tab that run in a process.
 fn frames<'a>(browser: &'a Browser, page: &'a Page) -> impl Iterator<Item = SearchedFrame<'a>> {
-    let sessions = page.running_sessions();
-    let of_frames = if sessions.len() > 1 { frame_timeout().min(TIMEOUT) } else { TIMEOUT };
-    sessions.into_iter().map(move |session| {
-        let timeout = if session == page.session { TIMEOUT } else { of_frames };
+    page.running_sessions().into_iter().map(move |session| {
+        let timeout = if session == page.session { TIMEOUT } else { frame_timeout().min(TIMEOUT) };
         SearchedFrame { browser, page, session, timeout }
     })
 }
