@@ -332,7 +332,7 @@ impl Nodes<'_> {
                 let inner = take_inner(role, node.layout.as_ref(), &collapse(&name), &mut children);
                 item.add_states(inner);
             }
-            Some(_) if !is_cell && is_wrapper(node, &name, &children) && !self.has_picture(position) => {
+            Some(_) if !is_cell && self.is_folded(position, node, &item, &children) => {
                 if let Some(child) = children.first_mut() {
                     child.add_states(item.states);
                 }
@@ -366,6 +366,11 @@ impl Nodes<'_> {
             }
         }
         items
+    }
+
+    /// Returns true if an item is there for the only thing in it. A row with a number may be a part of one.
+    fn is_folded(&self, position: usize, node: &CapturedNode, item: &Item, children: &[Item]) -> bool {
+        item.index.is_none() && is_wrapper(node, &item.name, children) && !self.has_picture(position)
     }
 
     /// Returns the name of a control by one of its labels: Chromium has given the text of the first one to the control. Removes the text.
