@@ -5,5 +5,5 @@ if cfg.policyFile != null then
 else
   pkgs.runCommand "browser-shell.policy.json" { } ''
     install -m 444 ${(pkgs.formats.json { }).generate "policy.json" cfg.policy} "$out"
-    ${pkgs.lib.getExe cfg.package} policy check "$out"
+    ${pkgs.lib.getExe cfg.package} policy check --without-files "$out"
   ''

@@ -69,8 +69,13 @@ impl Services {
         if is_required { self.audit.reserve().is_ok() } else { self.audit.is_writing() }
     }
 
-    /// Returns the text of `/metrics`, with the state of the browser and the number of its starts.
-    pub(crate) fn metrics_text(&self, browser: BrowserHealth, browser_starts: u64) -> String {
+    /// Returns the text of `/metrics`, with the state of the browser, the number of its starts, and false while a file of keys cannot be used.
+    pub(crate) fn metrics_text(
+        &self,
+        browser: BrowserHealth,
+        browser_starts: u64,
+        credentials_are_usable: bool,
+    ) -> String {
         self.metrics.to_text(&Gauges {
             sessions: self.sessions.len(),
             subjects: self.sessions.by_subject(),
@@ -81,6 +86,7 @@ impl Services {
             policy_is_in_force: self.policy.current().is_ok(),
             audit_is_writing: self.audit_is_writing(),
             audit_lines_lost: self.audit.lost(),
+            credentials_are_usable,
         })
     }
 }

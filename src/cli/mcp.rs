@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::Utc;
 use clap::Args;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +21,7 @@ use crate::cli::process::{
     Hangups, multi_thread_executor, raise_file_limit, start_log, stop_on_signal, stop_on_signal_or_hangup,
 };
 use crate::cli::server_arguments::{CredentialArguments, parse_host_name};
-use crate::cli::services::{BrowserAccess, DefaultPolicy, open_audit, open_policy, services};
+use crate::cli::services::{BrowserAccess, DefaultPolicy, check_folders, open_audit, open_policy, services};
 use browser_shell_browser::EnsureBrowser;
 use browser_shell_browser::gate::WindowMode;
 use browser_shell_browser::health::BrowserHealth;
@@ -31,7 +32,7 @@ use browser_shell_system::os::log::Stderr;
 use browser_shell_system::paths::{Instance, SessionAddresses};
 use browser_shell_system::policy_source::PolicySource;
 
-/// Timeout for clients to read their last replies when the server stops.
+/// Timeout for a client over stdio to read its last replies when the server stops. Over HTTP, each connection has a timeout.
 const LAST_REPLIES_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Width and height of pages.
@@ -117,6 +118,7 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     let hangups = options.http.map(|_| Hangups::listen()).transpose()?;
     let instance = if options.browser { Some(Instance::take(settings)?) } else { None };
     let settings = &instance.as_ref().map_or_else(|| settings.clone(), |instance| instance.settings(settings));
+    check_folders(settings)?;
     let default = if options.browser { DefaultPolicy::Recommended } else { DefaultPolicy::Safe };
     let policy = open_policy(settings, default)?;
     tokio::spawn(policy.clone().watch());
@@ -155,37 +157,36 @@ async fn serve(settings: &Settings, options: &McpArguments, stderr: Stderr) -> R
     let authenticator = Arc::new(Authenticator::open(services.clone(), &options.credentials.settings())?);
     let key_watch = tokio::spawn({
         let authenticator = authenticator.clone();
-        async move { authenticator.close_sessions_without_key().await }
+        async move { authenticator.watch().await }
     });
     let server = McpServer::new(Arc::new(Pipeline::new(services.clone())));
-    let serving = async {
-        match options.http {
-            Some(address) => {
-                let proxies = options.credentials.proxies();
-                http::serve(server, authenticator, address, &options.allow_host, proxies, stop.clone()).await?;
-            }
-            None => Box::pin(serve_stdio(server, stop.clone())).await?,
+    let result: Result<(), CliError> = if let Some(address) = options.http {
+        let proxies = options.credentials.proxies();
+        let serving = http::serve(server, authenticator, address, &options.allow_host, proxies, stop.clone());
+        serving.await.map_err(CliError::from)
+    } else {
+        tokio::select! {
+            ended = Box::pin(serve_stdio(server, stop.clone())) => ended.map_err(CliError::from),
+            // A client that neither sends nor reads must not delay the end of the sessions.
+            () = after(&stop, LAST_REPLIES_TIMEOUT) => Ok(()),
         }
-        Ok(())
-    };
-    // A client that neither sends nor reads must not delay the end of the sessions.
-    let stop_timeout = async {
-        stop.cancelled().await;
-        tokio::time::sleep(LAST_REPLIES_TIMEOUT).await;
-    };
-    let result = tokio::select! {
-        result = serving => result,
-        () = stop_timeout => Ok(()),
     };
     stop.cancel();
     idle_closing.abort();
     key_watch.abort();
     signals.abort();
     services.sessions.shutdown().await;
+    services.audit.write_all_omitted(Utc::now());
     if let Some(browser) = browser {
         browser.stop().await;
     }
     result
+}
+
+/// Waits until a time after the stop of a server.
+async fn after(stop: &CancellationToken, time: Duration) {
+    stop.cancelled().await;
+    tokio::time::sleep(time).await;
 }
 
 /// Prepares a Chromium of the server's own.

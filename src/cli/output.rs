@@ -53,6 +53,8 @@ pub(super) enum CliError {
     Executor(io::Error),
     #[error("cannot open the audit log `{}`: {}; choose another file with --audit", path.display(), describe(error))]
     Audit { path: PathBuf, error: io::Error },
+    #[error("cannot use the folder `{}`: {}; make it a folder that this user can use, or choose another one with {flag}", path.display(), describe(error))]
+    Folder { flag: &'static str, path: PathBuf, error: io::Error },
     #[error("cannot read `{}`: no such file; give the path of a policy file", .0.display())]
     NoFile(PathBuf),
     #[error(

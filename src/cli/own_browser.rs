@@ -2,6 +2,7 @@
 //!
 //! Invariants: Chromium runs only while its egress guard does; no two servers have one runtime folder.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,8 @@ use browser_shell_egress::Listeners;
 use browser_shell_system::audit::AuditLog;
 use browser_shell_system::config::Settings;
 use browser_shell_system::metrics::Metrics;
+use browser_shell_system::os::describe;
+use browser_shell_system::os::exec::check_program;
 use browser_shell_system::paths::{MAX_SESSION_ADDRESSES, Paths, ServerLock, SessionAddresses};
 use browser_shell_system::policy_source::PolicySource;
 
@@ -42,6 +45,8 @@ pub(crate) enum OwnBrowserError {
     Proxy(&'static str),
     #[error("there is no Chromium on PATH; install it, or give its path with --chromium")]
     NoChromium,
+    #[error("cannot start `{}`: {}; choose another one with --chromium", path.display(), describe(source))]
+    Program { path: PathBuf, source: io::Error },
 }
 
 impl From<OwnBrowserError> for CliError {
@@ -114,14 +119,16 @@ impl OwnBrowser {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no Chromium.
+    /// Returns an error if there is no Chromium, or the one that is named cannot be started.
     pub(super) fn supervisor(
         &self,
         start: BrowserStart,
         health: Arc<watch::Sender<BrowserHealth>>,
     ) -> Result<Arc<ChromiumSupervisor>, OwnBrowserError> {
+        let path = launch::find(start.chromium.as_deref()).ok_or(OwnBrowserError::NoChromium)?;
+        check_program(&path).map_err(|source| OwnBrowserError::Program { path: path.clone(), source })?;
         let config = LaunchConfig {
-            chromium: launch::find(start.chromium.as_deref()).ok_or(OwnBrowserError::NoChromium)?,
+            chromium: path,
             profile: start.profile,
             private: self.private.clone(),
             guard: start.guard,

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::output::{CliError, exit_code, print_json, print_text};
 use crate::cli::process::single_thread_executor;
+use crate::cli::services::state_problems;
 use browser_shell_core::auth::Subject;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::policy::connection::Destination;
@@ -49,15 +50,20 @@ pub(super) enum PolicyCommand {
     },
     /// Validate a policy file and list every problem with its location
     ///
-    /// Exits with 0 if the file is valid, else with 1.
-    #[command(after_help = "Example:
-  browser-shell policy check ./my-policy.json")]
+    /// The saved states that `browser.state` names are read and checked as well, as a session that begins with one does it: run this as the
+    /// user of the server. Exits with 0 if all is valid, else with 1.
+    #[command(after_help = "Examples:
+  browser-shell policy check ./my-policy.json
+  browser-shell policy check --without-files ./my-policy.json")]
     Check {
         /// Policy file
         file: PathBuf,
         /// Report what a server with credentials refuses, too
         #[arg(long)]
         with_credentials: bool,
+        /// Leave out the files that it names, such as on another machine
+        #[arg(long)]
+        without_files: bool,
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
@@ -79,7 +85,10 @@ pub(super) fn run(settings: &Settings, command: &PolicyCommand) -> Result<ExitCo
             print_explanation(&decision, &source, session.as_ref(), *json)?;
             Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { exit_code(77) })
         }
-        PolicyCommand::Check { file, with_credentials, json } => check(file, *with_credentials, *json),
+        PolicyCommand::Check { file, with_credentials, without_files, json } => {
+            let (problems, notes) = problems_and_notes(file, *with_credentials, !without_files)?;
+            print_check(file, &problems, &notes, *json)
+        }
         PolicyCommand::Schema => {
             print_json(&file::schema())?;
             Ok(ExitCode::SUCCESS)
@@ -176,32 +185,43 @@ fn print_explanation(
     Ok(())
 }
 
-fn check(path: &Path, with_credentials: bool, json: bool) -> Result<ExitCode, CliError> {
+/// Returns the problems of a policy file and the notes on it.
+fn problems_and_notes(
+    path: &Path,
+    with_credentials: bool,
+    with_files: bool,
+) -> Result<(Vec<Problem>, Vec<String>), CliError> {
     let source = PolicySource::new(path.to_owned());
     if !source.exists() {
         return Err(CliError::NoFile(path.to_owned()));
     }
-    let (problems, notes) = match source.current() {
+    Ok(match source.current() {
         Ok(policy) => {
             let mut problems = policy.sandbox.problems();
             if with_credentials {
                 problems.extend(policy.credential_problems());
             }
+            if with_files {
+                problems.extend(state_problems(&policy));
+            }
             (problems, policy.notes())
         }
         Err(PolicyError::Invalid { problems, .. }) => (problems, Vec::new()),
         Err(error) => (vec![Problem { path: String::new(), message: error.to_string() }], Vec::new()),
-    };
+    })
+}
+
+fn print_check(path: &Path, problems: &[Problem], notes: &[String], json: bool) -> Result<ExitCode, CliError> {
     let valid = problems.is_empty();
     if json {
         let list: Vec<_> =
             problems.iter().map(|problem| json!({ "path": problem.path, "message": problem.message })).collect();
         print_json(&json!({ "valid": valid, "problems": list, "notes": notes }))?;
     } else {
-        for problem in &problems {
+        for problem in problems {
             print_text(&problem.to_string())?;
         }
-        for note in &notes {
+        for note in notes {
             print_text(&format!("note: {note}"))?;
         }
         let path = path.display();

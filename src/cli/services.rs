@@ -1,5 +1,7 @@
 //! Services of a process, built from its settings.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
@@ -10,13 +12,16 @@ use crate::cli::own_browser::OwnBrowser;
 use crate::session::{EngineChoice, Sessions};
 use browser_shell_agent_browser::gateway::Endpoints;
 use browser_shell_agent_browser::{CliTransport, Transport as _};
-use browser_shell_browser::gate::{ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode};
+use browser_shell_browser::gate::{
+    ChromiumAddress, ControlGate, GateConfig, IsolationChoice, WindowMode, problems_of_state,
+};
 use browser_shell_core::grammar::Profile;
 use browser_shell_core::policy::file::parse;
-use browser_shell_core::policy::{Engine, Isolation, Policy};
+use browser_shell_core::policy::{Engine, Isolation, Policy, Problem, StateSource};
 use browser_shell_system::audit::AuditLog;
-use browser_shell_system::config::Settings;
+use browser_shell_system::config::{DEFAULT_WORKSPACE, Settings};
 use browser_shell_system::os::dns::Dns;
+use browser_shell_system::os::files::is_writable_folder;
 use browser_shell_system::os::log::Stderr;
 use browser_shell_system::paths::{Paths, SessionAddresses};
 use browser_shell_system::policy_source::PolicySource;
@@ -123,6 +128,36 @@ pub(super) fn services(
     })
 }
 
+/// Checks the folders that the operator named, before a call finds out that they cannot be used. The default workspace may be missing, because
+/// only calls that write a file need it.
+///
+/// # Errors
+///
+/// The folder with the reason and its flag.
+pub(super) fn check_folders(settings: &Settings) -> Result<(), CliError> {
+    let workspace = &settings.workspace;
+    let failed = |error| CliError::Folder { flag: "--workspace", path: workspace.clone(), error };
+    match is_writable_folder(workspace).map_err(failed) {
+        Ok(_) => {}
+        Err(error) if workspace == Path::new(DEFAULT_WORKSPACE) => {
+            tracing::warn!(%error, "calls that write a file, such as pictures, will fail");
+        }
+        Err(error) => return Err(error),
+    }
+    check_template(settings)
+}
+
+/// Checks the template, with whose files the folder of each session begins.
+///
+/// # Errors
+///
+/// The folder with the reason and its flag.
+pub(super) fn check_template(settings: &Settings) -> Result<(), CliError> {
+    let Some(path) = &settings.template else { return Ok(()) };
+    let failed = |error| CliError::Folder { flag: "--template", path: path.clone(), error };
+    fs::read_dir(path).map(drop).map_err(failed)
+}
+
 /// Policy of a server that has no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefaultPolicy {
@@ -152,7 +187,26 @@ pub(super) fn open_policy(settings: &Settings, default: DefaultPolicy) -> Result
             tracing::warn!(%path, "no policy file: the recommended policy, which is built in, is in force");
         }
     }
+    if default == DefaultPolicy::Recommended {
+        for problem in policy.current().map(|policy| state_problems(&policy)).unwrap_or_default() {
+            tracing::warn!(%problem, "sessions cannot begin with a saved state, and their calls are refused until you correct its file");
+        }
+    }
     Ok(policy)
+}
+
+/// Returns the problems of the saved states that a policy names, as the sessions that begin with them meet them. With the isolation `shared`,
+/// none does.
+pub(super) fn state_problems(policy: &Policy) -> Vec<Problem> {
+    if policy.browser.isolation == Some(Isolation::Shared) {
+        return Vec::new();
+    }
+    let problems = policy.browser.state.iter().flat_map(|state| {
+        let member = if matches!(state.source, StateSource::File(_)) { ".file" } else { "" };
+        let path = format!("browser.state.{}{member}", state.selector.pattern);
+        problems_of_state(&state.source).into_iter().map(move |message| Problem::new(path.clone(), message))
+    });
+    problems.collect()
 }
 
 /// Returns the recommended policy. A test reads it.

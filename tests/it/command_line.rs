@@ -88,12 +88,54 @@ fn policy_check_notes_ports_without_effect() {
 #[test]
 fn policy_check_knows_what_credentials_refuse() {
     let env = stand_in_env();
-    let file =
-        env.write_file("login.json", r#"{"browser":{"isolation":"session","state":{"mail":{"file":"/m.json"}}}}"#);
+    let login = env.write_file("mail.json", "{}");
+    let policy = json!({"browser": {"isolation": "session", "state": {"mail": {"file": login}}}});
+    let file = env.write_file("login.json", &policy.to_string());
     let file = file.to_str().unwrap();
     assert!(env.run(&["policy", "check", file]).status.success(), "control");
     let run = env.run(&["policy", "check", "--with-credentials", file]);
     assert!(!run.status.success() && out(&run).starts_with("browser.state.mail: names no subject"), "{}", out(&run));
+}
+
+// Requirement 2.2.
+#[test]
+fn policy_check_reads_saved_states_as_a_session_does() {
+    let env = stand_in_env();
+    let login = env.write_file("mail.json", "{}");
+    let policy = |isolation: &str| {
+        let policy = json!({"browser": {"isolation": isolation, "state": {"mail-*": {"file": login}}}});
+        env.write_file("login.json", &policy.to_string()).to_str().unwrap().to_owned()
+    };
+    let file = policy("session");
+    let check = |flags: &[&str]| {
+        let run = env.run(&[&["policy", "check", "--json", &file], flags].concat());
+        let report: Value = serde_json::from_str(&out(&run)).unwrap();
+        assert_eq!(run.status.success(), report["valid"] == true, "{report}");
+        let problems = report["problems"].as_array().unwrap().clone();
+        let texts = problems.iter().map(|problem| {
+            assert_eq!(problem["path"], "browser.state.mail-*.file", "{problem}");
+            problem["message"].as_str().unwrap().to_owned()
+        });
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(check(&[]), Vec::<String>::new(), "control");
+    std::fs::write(&login, r#"{"cookies":[{"name":"sid","value":"a-secret-value"}]}"#).unwrap();
+    let problems = check(&[]);
+    assert_eq!(problems.len(), 2, "the domain and the path: {problems:?}");
+    assert!(problems.iter().all(|text| text.contains("mail.json`: cookies[0]")), "{problems:?}");
+    assert!(!problems.concat().contains("a-secret-value"), "{problems:?}");
+    std::fs::remove_file(&login).unwrap();
+    let problems = check(&[]);
+    assert!(matches!(&problems[..], [one] if one.ends_with("mail.json`: no such file or folder")), "{problems:?}");
+    assert_eq!(check(&["--without-files"]), Vec::<String>::new());
+    policy("shared");
+    assert_eq!(check(&[]), Vec::<String>::new(), "no session begins with it");
+    policy("session");
+    let run = env.run(&["doctor", "--json", "--serve", "--policy", &file]);
+    let report: Value = serde_json::from_str(&out(&run)).unwrap();
+    let found = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "policy").cloned();
+    let found = found.unwrap();
+    assert!(found["level"] == "bad" && found["found"].as_str().unwrap().contains("mail.json"), "{found}");
 }
 
 #[test]

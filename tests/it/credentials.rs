@@ -94,12 +94,18 @@ fn two_thousand_guesses_find_nothing_and_need_no_memory() {
     assert!(growth < 512 * 1024, "{growth} bytes more after 1500 guesses");
     assert_eq!(client.call(&[("Authorization", "Bearer key-of-alice")]), 200, "control: the server still works");
 
-    let audit = server.env().audit();
+    // Its end writes the counts.
+    let files = server.env().shared();
+    drop(server);
+    let audit = files.audit();
     let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let subjects: Vec<_> =
         lines.iter().filter(|line| line["subcommand"] == "snapshot").map(|line| &line["subject"]).collect();
     assert_eq!(subjects, ["alice", "alice"]);
-    assert_eq!(lines.iter().filter(|line| line["event"] == "access").count(), 2_000);
+    let accesses: Vec<_> = lines.iter().filter(|line| line["event"] == "access").collect();
+    let requests: u64 = accesses.iter().map(|line| line["omitted"].as_u64().unwrap_or(1)).sum();
+    assert_eq!(requests, 2_000, "each has a line, or is in a count");
+    assert!(accesses.len() < 1_000, "guesses fill the log: {} lines", accesses.len());
     assert!(!audit.contains("guess-") && !audit.contains("key-of-alice"), "a credential is in the log");
 }
 
@@ -127,6 +133,24 @@ fn server_with_credentials_guards_the_tool_alone() {
     // A page of another site has no use of a key that a proxy adds.
     let page = [("X-AIO-API-Key", "d1"), ("Origin", "https://evil.example")];
     assert_eq!(client.send("/mcp", &page, "{}").0, 403);
+}
+
+#[test]
+fn tokens_without_a_public_url_are_warned_of() {
+    let env = stand_in_env();
+    let keys = env.write_file("jwt-keys", &signer::Signer::ed25519(7).pem());
+    let env = env
+        .with("BROWSER_SHELL_JWT_KEYS", keys)
+        .with("BROWSER_SHELL_JWT_ISSUER", "https://issuer.example")
+        .with("BROWSER_SHELL_JWT_AUDIENCE", "browser");
+    let warning = |env: &TestEnv| String::from_utf8(env.run(&["mcp"]).stderr).unwrap();
+    let text = warning(&env);
+    assert!(text.contains("--jwt-keys without --public-url") && text.contains("https://browser.example"), "{text}");
+    let named = env.with("BROWSER_SHELL_PUBLIC_URL", "https://browser.example");
+    assert!(!warning(&named).contains("--public-url"), "control");
+    let alone = stand_in_env().with("BROWSER_SHELL_PUBLIC_URL", "https://browser.example");
+    let text = warning(&alone);
+    assert!(text.contains("--public-url has no effect without credentials"), "{text}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use browser_shell_core::policy::EgressMode;
 use browser_shell_system::audit::AuditLog;
 use browser_shell_system::metrics::Metrics;
 use browser_shell_system::os::connections::accept;
+use browser_shell_system::os::describe;
 use browser_shell_system::paths::{PathError, check_folder, session_addresses};
 use browser_shell_system::policy_source::PolicySource;
 
@@ -38,7 +39,7 @@ pub enum EgressError {
     )]
     NotLoopback(SocketAddr),
     /// Listening on the address failed.
-    #[error("cannot listen on `{address}`: {error}; choose another address with {flag}")]
+    #[error("cannot listen on `{address}`: {}; choose another address with {flag}", describe(error))]
     Listen {
         /// The address.
         address: SocketAddr,

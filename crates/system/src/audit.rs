@@ -1,7 +1,8 @@
 //! Audit log: one JSON line for each call, and one for each connection through the egress guard.
 //!
 //! Invariants: a line contains no path or query of a URL, no typed text and no other value of the agent, only the host, the
-//! session id and words of the grammar. A call never waits for a reader of the log: lines that standard error does not accept
+//! session id and words of the grammar. Clients without a credential of the server, of whom anybody is one, get a limited number of lines a
+//! minute, and one with the count of the others. A call never waits for a reader of the log: lines that standard error does not accept
 //! are dropped. Lines that are lost are counted. A line is in the file whole or not at all, and begins on a line of its own,
 //! whatever a failed write or a killed process left; lines go to the file that the path names, as long as that can be opened,
 //! and each is in the old or the new one when the file is opened again.
@@ -14,7 +15,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
@@ -29,6 +30,12 @@ use browser_shell_core::session_id::SessionId;
 
 /// Room that a check asks for, in bytes: the lines of the calls that can run at a time, and more.
 const ROOM: u64 = 64 * 1024;
+
+/// Maximum number of lines of unknown clients in each [`UNKNOWN_TIME`].
+const MAX_UNKNOWN: u32 = 60;
+
+/// Time in which the lines of unknown clients are counted.
+const UNKNOWN_TIME: Duration = Duration::from_mins(1);
 
 /// Record of a call.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +94,49 @@ struct Log {
     lost: AtomicU64,
     /// True if the last line was lost.
     is_failing: AtomicBool,
+    unknown: Mutex<UnknownClients>,
+}
+
+/// Kind of a refused request: the right that it needs and the code of the refusal. Both have few values.
+type RefusalKind = (Right, Code);
+
+/// Requests of clients without a credential of the server.
+#[derive(Debug, Default)]
+struct UnknownClients {
+    /// Begin of the time in which lines are counted, and their number since then.
+    counted: Option<(Instant, u32)>,
+    /// Requests since then that have no line of their own.
+    omitted: Vec<(RefusalKind, u64)>,
+}
+
+impl UnknownClients {
+    /// Returns true if a request gets a line of its own. Else it is counted.
+    fn has_line(&mut self, kind: RefusalKind, now: Instant) -> bool {
+        let (_, lines) = self.counted.get_or_insert((now, 0));
+        if *lines < MAX_UNKNOWN {
+            *lines += 1;
+            return true;
+        }
+        match self.omitted.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, count)) => *count += 1,
+            None => self.omitted.push((kind, 1)),
+        }
+        false
+    }
+
+    /// Returns the requests without a line, and begins to count anew, if the time is over.
+    fn take_ended(&mut self, now: Instant) -> Vec<(RefusalKind, u64)> {
+        match self.counted {
+            Some((begin, _)) if now.saturating_duration_since(begin) >= UNKNOWN_TIME => self.take(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the requests without a line, and begins to count anew.
+    fn take(&mut self) -> Vec<(RefusalKind, u64)> {
+        self.counted = None;
+        std::mem::take(&mut self.omitted)
+    }
 }
 
 #[derive(Debug)]
@@ -112,7 +162,8 @@ impl AuditLog {
     }
 
     fn to(output: Output) -> Self {
-        Self(Arc::new(Log { output, lost: AtomicU64::new(0), is_failing: AtomicBool::new(false) }))
+        let unknown = Mutex::default();
+        Self(Arc::new(Log { output, lost: AtomicU64::new(0), is_failing: AtomicBool::new(false), unknown }))
     }
 
     /// Opens the file again, which may have been renamed. If that fails, the lines still go to the old one.
@@ -198,6 +249,45 @@ impl AuditLog {
             "code": code.as_str(),
         });
         self.write_line(&line);
+    }
+
+    /// Writes the line of a refused request of an unknown client, or counts it if there are too many.
+    pub fn write_unknown_access(&self, time: DateTime<Utc>, right: Right, code: Code) {
+        let now = Instant::now();
+        let mut unknown = self.0.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        let omitted = unknown.take_ended(now);
+        let has_line = unknown.has_line((right, code), now);
+        drop(unknown);
+        self.write_counts(time, &omitted);
+        if has_line {
+            self.write_access(time, right, None, code);
+        }
+    }
+
+    /// Writes the counts of the requests of unknown clients that got no line, once their time is over. Call it again and again.
+    pub fn write_omitted(&self, time: DateTime<Utc>) {
+        let omitted = self.0.unknown.lock().unwrap_or_else(PoisonError::into_inner).take_ended(Instant::now());
+        self.write_counts(time, &omitted);
+    }
+
+    /// Writes the same at once, at the end of a server.
+    pub fn write_all_omitted(&self, time: DateTime<Utc>) {
+        let omitted = self.0.unknown.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.write_counts(time, &omitted);
+    }
+
+    fn write_counts(&self, time: DateTime<Utc>, omitted: &[(RefusalKind, u64)]) {
+        for ((right, code), count) in omitted {
+            let line = json!({
+                "time": time.to_rfc3339_opts(SecondsFormat::Millis, true),
+                "event": "access",
+                "right": right.as_str(),
+                "subject": null,
+                "code": code.as_str(),
+                "omitted": count,
+            });
+            self.write_line(&line);
+        }
     }
 
     /// Writes the line of a connection, in one piece.
@@ -414,6 +504,47 @@ mod tests {
         assert_eq!(texts.len(), rotations + 1);
         let lines = texts.iter().flat_map(|text| text.lines());
         assert_eq!(lines.filter(|line| line.parse::<usize>().is_ok()).count(), 4 * LINES, "whole lines only");
+    }
+
+    #[test]
+    fn unknown_clients_get_few_lines_and_a_count_of_the_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("audit.jsonl");
+        let log = AuditLog::to_file(&path).expect("opened");
+        let lines = || -> Vec<Value> {
+            let text = fs::read_to_string(&path).expect("read");
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+        };
+        let most = usize::try_from(MAX_UNKNOWN).expect("small");
+        for number in 0..most + 7 {
+            let code = if number % 2 == 0 { Code::CredentialMissing } else { Code::CredentialUnknown };
+            log.write_unknown_access(Utc::now(), Right::CallTool, code);
+        }
+        assert_eq!(lines().len(), most);
+        let ada = Subject::new("ada");
+        log.write_access(Utc::now(), Right::CallTool, ada.as_ref(), Code::ScopeInsufficient);
+        assert_eq!(lines().len(), most + 1, "control: a known client has all of its lines");
+        log.write_omitted(Utc::now());
+        assert_eq!(lines().len(), most + 1, "not yet");
+        log.write_all_omitted(Utc::now());
+        let counts: Vec<_> = lines().into_iter().skip(most + 1).map(|line| line["omitted"].as_u64()).collect();
+        assert_eq!(counts, [Some(4), Some(3)]);
+        log.write_all_omitted(Utc::now());
+        log.write_unknown_access(Utc::now(), Right::CallTool, Code::CredentialMissing);
+        assert_eq!(lines().len(), most + 4, "each is counted once");
+    }
+
+    #[test]
+    fn lines_of_unknown_clients_begin_anew_with_each_minute() {
+        let (mut unknown, start) = (UnknownClients::default(), Instant::now());
+        let kind = (Right::CallTool, Code::CredentialMissing);
+        let admitted = |unknown: &mut UnknownClients, now| (0..100).filter(|_| unknown.has_line(kind, now)).count();
+        assert_eq!(admitted(&mut unknown, start), 60);
+        let late = start + UNKNOWN_TIME.mul_f64(0.99);
+        assert_eq!((unknown.take_ended(late), admitted(&mut unknown, late)), (Vec::new(), 0));
+        let next = start + UNKNOWN_TIME;
+        assert_eq!(unknown.take_ended(next), [(kind, 140)]);
+        assert_eq!((unknown.take_ended(next), admitted(&mut unknown, next)), (Vec::new(), 60));
     }
 
     #[test]

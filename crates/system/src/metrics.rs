@@ -37,7 +37,7 @@ struct RequestLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ConnectionLabels {
+struct CodeLabels {
     code: &'static str,
 }
 
@@ -61,8 +61,9 @@ pub struct Metrics {
     calls: Family<CallLabels, Counter>,
     call_seconds: Histogram,
     requests: Family<RequestLabels, Counter>,
-    connections: Family<ConnectionLabels, Counter>,
+    connections: Family<CodeLabels, Counter>,
     connection_bytes: Family<DirectionLabels, Counter>,
+    access_refusals: Family<CodeLabels, Counter>,
     sessions: Gauge,
     subject_sessions: Family<SubjectLabels, Gauge>,
     contexts: Gauge,
@@ -72,6 +73,7 @@ pub struct Metrics {
     policy_up: Gauge,
     audit_up: Gauge,
     audit_lines_lost: Gauge,
+    credentials_up: Gauge,
     memory: Gauge,
     /// Held while a text is made: the subjects of one are not those of another.
     making: Mutex<()>,
@@ -79,6 +81,7 @@ pub struct Metrics {
 
 /// Values that are read at the moment of a scrape.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent values")]
 pub struct Gauges {
     /// Number of open sessions.
     pub sessions: usize,
@@ -98,6 +101,8 @@ pub struct Gauges {
     pub audit_is_writing: bool,
     /// Number of audit lines that were lost.
     pub audit_lines_lost: u64,
+    /// True unless a file of keys cannot be used.
+    pub credentials_are_usable: bool,
 }
 
 impl Default for Metrics {
@@ -109,6 +114,7 @@ impl Default for Metrics {
             requests: Family::default(),
             connections: Family::default(),
             connection_bytes: Family::default(),
+            access_refusals: Family::default(),
             sessions: Gauge::default(),
             subject_sessions: Family::default(),
             contexts: Gauge::default(),
@@ -118,6 +124,7 @@ impl Default for Metrics {
             policy_up: Gauge::default(),
             audit_up: Gauge::default(),
             audit_lines_lost: Gauge::default(),
+            credentials_up: Gauge::default(),
             memory: Gauge::default(),
             making: Mutex::default(),
         };
@@ -134,6 +141,11 @@ impl Metrics {
         registry.register("http_requests", "Requests, by route and status", self.requests.clone());
         registry.register("connections", "Connections of pages, by decision code", self.connections.clone());
         registry.register("connection_bytes", "Bytes of pages, by direction", self.connection_bytes.clone());
+        registry.register(
+            "access_refusals",
+            "Requests that were refused because of their credentials, by code",
+            self.access_refusals.clone(),
+        );
         registry.register("sessions", "Open sessions", self.sessions.clone());
         registry.register(
             "subject_sessions",
@@ -159,6 +171,11 @@ impl Metrics {
             "How many audit lines could not be written",
             self.audit_lines_lost.clone(),
         );
+        registry.register(
+            "credentials_up",
+            "1 unless a file of keys cannot be used, so that its keys are refused",
+            self.credentials_up.clone(),
+        );
         registry.register_with_unit("memory", "Memory of this program", Unit::Bytes, self.memory.clone());
         self
     }
@@ -172,10 +189,15 @@ impl Metrics {
 
     /// Counts a connection of a page, with the bytes to its server and from it.
     pub fn count_connection(&self, code: Code, (up, down): (u64, u64)) {
-        self.connections.get_or_create(&ConnectionLabels { code: code.as_str() }).inc();
+        self.connections.get_or_create(&CodeLabels { code: code.as_str() }).inc();
         for (direction, bytes) in [("up", up), ("down", down)] {
             self.connection_bytes.get_or_create(&DirectionLabels { direction }).inc_by(bytes);
         }
+    }
+
+    /// Counts a request that is refused because of its credentials.
+    pub fn count_access_refusal(&self, code: Code) {
+        self.access_refusals.get_or_create(&CodeLabels { code: code.as_str() }).inc();
     }
 
     /// Counts a request. The route is one of ours, not the path of the request.
@@ -204,6 +226,7 @@ impl Metrics {
         self.policy_up.set(i64::from(gauges.policy_is_in_force));
         self.audit_up.set(i64::from(gauges.audit_is_writing));
         set(&self.audit_lines_lost, gauges.audit_lines_lost);
+        self.credentials_up.set(i64::from(gauges.credentials_are_usable));
         self.memory.set(own_memory().unwrap_or_default());
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -241,6 +264,7 @@ mod tests {
             policy_is_in_force: true,
             audit_is_writing: true,
             audit_lines_lost: 4,
+            credentials_are_usable: true,
         }
     }
 
@@ -267,6 +291,7 @@ mod tests {
         metrics.count_request("/exec", 200);
         metrics.count_connection(Code::Allowed, (10, 200));
         metrics.count_connection(Code::HostDenied, (0, 0));
+        metrics.count_access_refusal(Code::CredentialMissing);
         let text = metrics.to_text(&gauges());
         // The order of the label sets is not defined.
         let mut lines: Vec<_> = text

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
@@ -105,6 +105,38 @@ pub enum CredentialsError {
     PublicUrl(String),
 }
 
+/// State of a server's credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CredentialHealth {
+    /// The server has none.
+    None,
+    /// All files of keys can be used.
+    Healthy,
+    /// A file of keys cannot be used; others are in force.
+    Degraded,
+    /// No credential is in force, so nobody gets in.
+    Unhealthy,
+}
+
+impl CredentialHealth {
+    /// Returns the word of the report.
+    #[must_use]
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Healthy => "healthy",
+            Self::Degraded => "degraded",
+            Self::Unhealthy => "unhealthy",
+        }
+    }
+
+    /// Returns true unless a file of keys cannot be used.
+    #[must_use]
+    pub(crate) const fn is_whole(self) -> bool {
+        matches!(self, Self::None | Self::Healthy)
+    }
+}
+
 /// Credentials that a server accepts.
 #[derive(Debug)]
 pub(super) struct Credentials {
@@ -167,7 +199,16 @@ impl Credentials {
         let api_keys = settings.api_keys.as_deref().map(|path| KeyFile::open(path, ApiKeys::parse)).transpose()?;
         let base_api_key = settings.base_api_key.as_deref().map(ApiKeys::of_one);
         if tokens.is_none() && api_keys.is_none() && base_api_key.is_none() {
+            if public_url.is_some() {
+                tracing::warn!("--public-url has no effect without credentials; give --api-keys or --jwt-keys");
+            }
             return Ok(None);
+        }
+        if settings.jwt_keys.is_some() && public_url.is_none() {
+            tracing::warn!(
+                "--jwt-keys without --public-url: clients that sign in are told that this server is at http:// and the Host of their request; \
+                 behind a proxy with TLS, give its address with --public-url, such as https://browser.example"
+            );
         }
         Ok(Some(Self { tokens, api_keys, base_api_key, public_url }))
     }
@@ -175,6 +216,19 @@ impl Credentials {
     /// Returns the time that a viewer ticket can be used for.
     pub(super) fn ticket_lifetime(settings: &CredentialSettings) -> Duration {
         settings.ticket_lifetime.unwrap_or(Duration::from_secs(DEFAULT_TICKET_SECONDS))
+    }
+
+    /// Returns the state of the credentials. Reads the files of keys.
+    pub(super) fn health(&self) -> CredentialHealth {
+        let of_tokens = self.tokens.as_ref().map(|tokens| tokens.keys.are_usable());
+        let of_keys = self.api_keys.as_ref().map(KeyFile::is_usable);
+        let of_base = self.base_api_key.as_ref().map(|_| true);
+        let all: Vec<bool> = [of_tokens, of_keys, of_base].into_iter().flatten().collect();
+        match (all.contains(&true), all.contains(&false)) {
+            (_, false) => CredentialHealth::Healthy,
+            (true, true) => CredentialHealth::Degraded,
+            (false, true) => CredentialHealth::Unhealthy,
+        }
     }
 
     /// Returns the principal of an API key.
@@ -229,6 +283,13 @@ impl Credentials {
 }
 
 impl Keys {
+    fn are_usable(&self) -> bool {
+        match self {
+            Self::File(file) => file.is_usable(),
+            Self::Fixed(_) => true,
+        }
+    }
+
     fn in_force(&self) -> Arc<KeySet> {
         match self {
             Self::File(file) => file.keys(),
@@ -306,6 +367,7 @@ struct KeyFileState<T> {
     seen: Result<Vec<u8>, String>,
     /// Keys in force: none if the file cannot be used.
     keys: Arc<T>,
+    is_usable: bool,
 }
 
 impl<T: Default> KeyFile<T> {
@@ -321,12 +383,22 @@ impl<T: Default> KeyFile<T> {
         Ok(Self {
             path: path.to_owned(),
             parse,
-            state: Mutex::new(KeyFileState { seen: Ok(bytes), keys: Arc::new(keys) }),
+            state: Mutex::new(KeyFileState { seen: Ok(bytes), keys: Arc::new(keys), is_usable: true }),
         })
     }
 
     /// Returns the keys in force.
     fn keys(&self) -> Arc<T> {
+        Arc::clone(&self.read().keys)
+    }
+
+    /// Returns true if the file can be used.
+    fn is_usable(&self) -> bool {
+        self.read().is_usable
+    }
+
+    /// Reads the file, and its keys if it has changed.
+    fn read(&self) -> MutexGuard<'_, KeyFileState<T>> {
         // Read under the lock, so that an older content never follows a newer one.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = read_file(&self.path);
@@ -338,10 +410,11 @@ impl<T: Default> KeyFile<T> {
                 Ok(_) => tracing::info!(%path, "the keys were read again"),
                 Err(reason) => tracing::error!(%path, reason, "the file cannot be used, so no key is in force"),
             }
+            state.is_usable = keys.is_ok();
             state.keys = Arc::new(keys.unwrap_or_default());
             state.seen = seen;
         }
-        Arc::clone(&state.keys)
+        state
     }
 }
 

@@ -34,6 +34,7 @@ use browser_shell_core::auth::{Principal, Right, ScreenContent, TicketUse};
 use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::policy::SessionAccess;
 
+pub(crate) use credentials::CredentialHealth;
 pub use credentials::{CredentialSettings, CredentialsError};
 pub use refusal::AuthRefusal;
 pub(crate) use refusal::METADATA_PATH;
@@ -162,12 +163,15 @@ impl Authenticator {
         }
     }
 
-    /// Closes the sessions of each subject whose last API key is removed. Never ends. A file that cannot be used removes nobody.
-    pub async fn close_sessions_without_key(&self) {
+    /// Looks once a second for what no request tells, and never ends. Closes the sessions of each subject whose last API key is removed, logs a
+    /// file that cannot be used, which removes nobody, and writes the counts of requests that got no audit line.
+    pub async fn watch(&self) {
         let subjects = || self.credentials.as_ref().and_then(Credentials::subjects_with_key);
         let mut known = subjects().unwrap_or_default();
         loop {
             tokio::time::sleep(CONFIRM_INTERVAL).await;
+            self.services.audit.write_omitted(Utc::now());
+            let _ = self.health();
             let Some(now) = subjects() else { continue };
             let removed: BTreeSet<_> = known.difference(&now).cloned().collect();
             if !removed.is_empty() {
@@ -177,6 +181,12 @@ impl Authenticator {
             }
             known = now;
         }
+    }
+
+    /// Returns the state of the server's credentials now.
+    #[must_use]
+    pub(crate) fn health(&self) -> CredentialHealth {
+        self.credentials.as_ref().map_or(CredentialHealth::None, Credentials::health)
     }
 
     /// Writes the audit line of a right that was given and cannot be used, or not any more.
@@ -257,8 +267,12 @@ impl Authenticator {
         principal: Option<&Principal>,
         decision: Decision,
     ) -> AuthRefusal {
-        let subject = principal.and_then(|principal| principal.subject.as_ref());
-        self.services.audit.write_access(Utc::now(), right, subject, decision.code);
+        self.services.metrics.count_access_refusal(decision.code);
+        let (audit, code) = (&self.services.audit, decision.code);
+        match principal {
+            Some(principal) => audit.write_access(Utc::now(), right, principal.subject.as_ref(), code),
+            None => audit.write_unknown_access(Utc::now(), right, code),
+        }
         let (status, error) = match decision.code {
             Code::CredentialMissing => (StatusCode::UNAUTHORIZED, None),
             Code::CredentialRepeated | Code::ArgumentsInvalid => (StatusCode::BAD_REQUEST, Some("invalid_request")),

@@ -509,3 +509,21 @@ fn errors_of_settings_match_snapshot() {
             .is_ok()
     );
 }
+
+#[test]
+fn health_tells_a_broken_file_of_keys_from_all() {
+    let server = Server::new("{}");
+    let authenticator = server.open();
+    assert_eq!(authenticator.health(), CredentialHealth::Healthy);
+    write(server.settings.jwt_keys.clone(), "{");
+    assert_eq!(authenticator.health(), CredentialHealth::Degraded, "API keys are in force");
+    assert_eq!(outcome(&authenticator, Right::CallTool, "/mcp", &[("X-AIO-API-Key", "d1")]), "accepted");
+    write(server.settings.api_keys.clone(), "");
+    assert_eq!(authenticator.health(), CredentialHealth::Unhealthy);
+    server.write_jwks(&Signer::p256(9));
+    assert_eq!(authenticator.health(), CredentialHealth::Degraded, "tokens are");
+    server.write_keys(&[("doris", "drive", "d1")]);
+    assert_eq!(authenticator.health(), CredentialHealth::Healthy);
+    let none = Authenticator::open(server.pipeline.services(), &CredentialSettings::default()).expect("opened");
+    assert_eq!(none.health(), CredentialHealth::None);
+}

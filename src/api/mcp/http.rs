@@ -27,7 +27,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::auth::{Authenticator, METADATA_PATH, require};
+use crate::api::auth::{Authenticator, CredentialHealth, METADATA_PATH, require};
 use crate::api::http::filter::RequestFilter;
 use crate::api::http::{
     self, Connections, MAX_BODY, RunningRequests, STOPPING, Shutdown, text_while_stopping, until_sent,
@@ -38,6 +38,7 @@ use crate::api::mcp::server::McpServer;
 use crate::api::mcp::sessions::{ProtocolSessions, follow_session};
 use browser_shell_core::auth::Right;
 use browser_shell_core::shares::TrustedProxies;
+use browser_shell_system::os::describe;
 
 /// Timeout for running calls, which are canceled when the server stops, to send their replies.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -63,7 +64,7 @@ pub(crate) enum HttpError {
     )]
     NotLoopback(SocketAddr),
     /// Listening on the address failed.
-    #[error("cannot listen on `{address}`: {error}; choose another address with --http")]
+    #[error("cannot listen on `{address}`: {}; choose another address with --http", describe(error))]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -100,8 +101,8 @@ pub(crate) async fn serve(
                 .layer(from_fn_with_state(requests.clone(), receive))
                 .layer(from_fn_with_state((Arc::clone(&authenticator), Right::CallTool), require)),
         )
-        .route(METADATA_PATH, get(metadata).with_state(authenticator))
-        .route("/healthz", get(async move || health(&server)))
+        .route(METADATA_PATH, get(metadata).with_state(authenticator.clone()))
+        .route("/healthz", get(async move || health(&server, &authenticator)))
         .route("/livez", get(|| async { "ok\n" }))
         .layer(from_fn_with_state(filter, admit));
     let shutdown = Shutdown::new(stop, SHUTDOWN_TIMEOUT).with_answer(answer_while_stopping);
@@ -142,8 +143,9 @@ where
 }
 
 /// Answers whether the server is healthy.
-fn health(server: &McpServer) -> Response {
-    match server.trouble() {
+fn health(server: &McpServer, authenticator: &Authenticator) -> Response {
+    let lets_nobody_in = authenticator.health() == CredentialHealth::Unhealthy;
+    match server.trouble().or_else(|| lets_nobody_in.then_some("no key is in force")) {
         None => "ok\n".into_response(),
         Some(trouble) => (StatusCode::SERVICE_UNAVAILABLE, format!("{trouble}\n")).into_response(),
     }

@@ -152,7 +152,8 @@ impl Runtime {
     #[must_use]
     pub(crate) fn metrics_text(&self) -> String {
         let starts = self.chromium.as_ref().map_or(0, |chromium| chromium.starts());
-        self.pipeline.services().metrics_text(self.browser_health(), starts)
+        // Its token is read at the start only.
+        self.pipeline.services().metrics_text(self.browser_health(), starts, true)
     }
 
     /// Runs one command in a task, so that it is finished and logged even if the caller stops waiting.

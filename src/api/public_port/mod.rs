@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::auth::{API_KEY_HEADER, Authenticator};
 use crate::api::http::filter::RequestFilter;
-use crate::api::http::{self, Connections, MAX_BODY, RequestLine, RunningRequests, Shutdown};
+use crate::api::http::{self, Connections, MAX_BODY, RequestLine, RunningRequests, Shutdown, until_sent};
 use crate::api::mcp;
 use crate::api::mcp::server::McpServer;
 use crate::api::public_port::cast::Visitor;
@@ -187,12 +187,12 @@ impl PortState {
             parts.extensions.insert(principal);
         }
         let received = self.requests.begin_limited(Request::from_parts(parts, body), service.max_body()).await;
-        let (request, _running) = match received {
+        let (request, running) = match received {
             Ok(received) => received,
             Err(status) => return status.into_response(),
         };
         match service {
-            RoutedService::Mcp => next.run(request).await,
+            RoutedService::Mcp => until_sent(next.run(request).await, running),
             // Without scheme, host and port, which a proxy in front may change.
             RoutedService::ViewerAddress(query) => {
                 (StatusCode::FOUND, [(LOCATION, format!("/vnc/{query}"))]).into_response()

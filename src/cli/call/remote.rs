@@ -22,6 +22,7 @@ use crate::cli::call::reply::PrintedReply;
 use crate::cli::output::CliError;
 use crate::cli::process::{single_thread_executor, stop_on_signal_or_hangup};
 use browser_shell_core::request::DEFAULT_TIMEOUT_SEC;
+use browser_shell_system::os::describe;
 
 /// Time to wait for the reply in addition to the time limit of the call: it may wait for other calls of its session.
 const QUEUE_TIMEOUT: Duration = Duration::from_mins(2);
@@ -152,7 +153,7 @@ fn read_reply(result: &CallToolResult, session: &str) -> Option<PrintedReply> {
 /// Reason why there is no token.
 #[derive(Debug, Error)]
 pub(super) enum TokenError {
-    #[error("cannot read the token file `{}`: {error}", path.display())]
+    #[error("cannot read the token file `{}`: {}; check its path and its permissions", path.display(), describe(error))]
     Read { path: PathBuf, error: io::Error },
     #[error("{0} must hold one line of visible ASCII characters, at most {MAX_TOKEN} of them")]
     Invalid(String),

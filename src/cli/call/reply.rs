@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::cli::call::arguments::CallArguments;
 use crate::cli::output::{CliError, exit_code, print_error, print_json, print_text};
 use browser_shell_core::output::{escape_for_log, indented};
+use browser_shell_system::os::describe;
 
 /// Reply of a call, from this process or from a server.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ fn text_for_people(stdout: &str, is_plain: bool) -> Option<String> {
 /// Reason why a picture is not in the file of `--save`.
 #[derive(Debug, Error)]
 enum PictureError {
-    #[error("cannot write the picture to `{}`: {error}; choose another file with --save", path.display())]
+    #[error("cannot write the picture to `{}`: {}; choose another file with --save", path.display(), describe(error))]
     Write { path: PathBuf, error: io::Error },
     #[error("the reply has no picture, so `{}` was not written; use --save with `screenshot`", .0.display())]
     Absent(PathBuf),

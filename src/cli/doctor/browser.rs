@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use clap::Args;
-use rustix::fs::{Access, access};
 use serde_json::Value;
 
 use crate::api::public_port::ViewerFiles;
@@ -22,7 +21,7 @@ use browser_shell_core::policy::{EgressMode, EgressRules, Isolation};
 use browser_shell_egress::Status;
 use browser_shell_system::config::Settings;
 use browser_shell_system::confinement::KernelFeatures;
-use browser_shell_system::os::exec::find_on_path;
+use browser_shell_system::os::exec::{check_program, find_on_path};
 use browser_shell_system::os::files;
 use browser_shell_system::policy_source::PolicySource;
 
@@ -259,9 +258,8 @@ pub(super) fn programs_of_serve(screen: ScreenChoice, programs: &ServerPrograms)
 ///
 /// The state to report.
 fn startable(named: Option<&Path>, found: Option<PathBuf>) -> Result<PathBuf, String> {
-    let is_executable = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     match (named, found) {
-        (Some(_), Some(path)) if is_executable(&path) => Ok(path),
+        (Some(_), Some(path)) if check_program(&path).is_ok() => Ok(path),
         (Some(named), _) => Err(format!("{} is no program that this user can start", named.display())),
         (None, Some(path)) => Ok(path),
         (None, None) => Err("not on PATH".to_owned()),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use crate::cli::doctor::check::Check;
-use crate::cli::services::DefaultPolicy;
+use crate::cli::services::{DefaultPolicy, state_problems};
 use browser_shell_agent_browser::installation::find_agent_browser;
 use browser_shell_agent_browser::installation::{DAEMON, InstallationKind, package};
 use browser_shell_agent_browser::sandbox::SandboxFactory;
@@ -17,13 +17,14 @@ use browser_shell_agent_browser::supported;
 use browser_shell_core::agent_browser::AgentBrowser;
 use browser_shell_core::decision::Decision;
 use browser_shell_core::grammar::Profile;
-use browser_shell_core::policy::Engine;
 use browser_shell_core::policy::sandbox::{BackendName, SandboxMode};
+use browser_shell_core::policy::{Engine, Isolation};
 use browser_shell_core::session_id::SessionId;
 use browser_shell_system::config::Settings;
 use browser_shell_system::os::describe;
 use browser_shell_system::os::dns::{Dns, LookupError};
 use browser_shell_system::os::exec::find_on_path;
+use browser_shell_system::os::files::is_writable_folder;
 use browser_shell_system::paths::Paths;
 use browser_shell_system::policy_source::PolicySource;
 
@@ -94,7 +95,20 @@ pub(super) fn node(settings: &Settings) -> Check {
 pub(super) fn policy(source: &PolicySource, default: DefaultPolicy) -> Check {
     let path = source.path().display();
     match source.current() {
-        Ok(_) if source.exists() => Check::passed("policy", format!("{path} is valid")),
+        Ok(policy) if source.exists() => {
+            let has_contexts =
+                default == DefaultPolicy::Recommended || policy.browser.isolation == Some(Isolation::Session);
+            match state_problems(&policy).first().filter(|_| has_contexts) {
+                None => Check::passed("policy", format!("{path} is valid")),
+                Some(problem) => Check::failed(
+                    "policy",
+                    format!("{path} is valid, and a saved state that it names cannot be used: {problem}"),
+                    format!(
+                        "run `browser-shell policy check {path}` as the server's user, and correct the file of the state"
+                    ),
+                ),
+            }
+        }
         Ok(_) => {
             let found = match default {
                 DefaultPolicy::Safe => "the safe defaults apply",
@@ -135,22 +149,6 @@ pub(super) fn workspace(settings: &Settings) -> Check {
             let fix = "create the folder and make this user its owner, or choose another folder with --workspace";
             Check::failed("workspace", format!("{path}: {}", describe(&error)), fix)
         }
-    }
-}
-
-/// Returns true if this user can make files in a folder, and false if the folder would be made first. Nothing is changed.
-fn is_writable_folder(folder: &Path) -> io::Result<bool> {
-    match std::fs::metadata(folder) {
-        Ok(metadata) if !metadata.is_dir() => Err(ErrorKind::NotADirectory.into()),
-        Ok(_) => {
-            access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
-            Ok(true)
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => match parent(folder)? {
-            Some(parent) => is_writable_folder(&parent).map(|_| false),
-            None => Err(error),
-        },
-        Err(error) => Err(error),
     }
 }
 

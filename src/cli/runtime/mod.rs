@@ -26,7 +26,7 @@ use crate::cli::runtime::arguments::BrowserOrigin;
 use crate::cli::runtime::setup::{
     Deployment, RuntimeError, check_distinct_ports, deployment, identity, non_empty, read_token, session_settings,
 };
-use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
+use crate::cli::services::{BrowserAccess, DefaultPolicy, check_template, services};
 use crate::session::EngineChoice;
 use browser_shell_browser::gate::{ChromiumAddress, IsolationChoice, WindowMode};
 use browser_shell_browser::health::{self, BrowserHealth};
@@ -73,6 +73,8 @@ async fn serve(
     check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
     let identity = identity(settings, options, deployment.mode)?;
     check_distinct_ports([options.listen.port(), options.egress.port(), deployment.cdp_port])?;
+    // An orchestrator may make the workspace writable after the start.
+    check_template(settings)?;
     let token = options.token_file.as_deref().map(read_token).transpose()?;
     let has_token = token.is_some();
     let settings = &session_settings(settings, options, deployment.cdp_port)?;

@@ -64,7 +64,7 @@ pub(crate) enum RuntimeError {
     EngineOfCompat,
     #[error("port {0} is used twice; --listen, --egress and --cdp-port must differ")]
     SamePort(u16),
-    #[error("cannot listen on `{address}`: {source}; choose another address with --listen")]
+    #[error("cannot listen on `{address}`: {}; choose another address with --listen", describe(source))]
     Listen { address: SocketAddr, source: io::Error },
 }
 

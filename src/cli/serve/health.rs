@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::auth::CredentialHealth;
 use crate::api::http::filter::{FilterRefusal, RequestFilter};
 use crate::api::http::{self, Connections, RunningRequests, Shutdown};
 use crate::api::public_port::PublicPort;
@@ -36,7 +37,8 @@ pub(super) struct ServeHealth {
 }
 
 /// Serves `/healthz`, `/livez` and `/metrics` until `stop` is canceled. `/livez` is 200 while the browser and the screen are usable, else 503. `/healthz` is
-/// 200 only if there is a policy in force, and audit lines are written, too: what a person has to mend, and a restart would not.
+/// 200 only if there is a policy in force, audit lines are written, and somebody gets in, too: what a person has to mend, and a restart would
+/// not.
 pub(super) async fn serve(health: ServeHealth, listener: TcpListener, stop: CancellationToken) {
     // A probe uses the address of the machine or container.
     let filter = Arc::new(RequestFilter::new([]).with_addresses());
@@ -67,8 +69,11 @@ impl ServeHealth {
         let browser = *self.browser.borrow();
         let screen = self.port.screen.as_ref().map(|(_, screen)| screen.is_running());
         let (policy, audit) = (self.services.policy.current().is_ok(), self.services.audit_is_writing());
+        let credentials = self.port.authenticator.health();
         let is_alive = browser.is_usable() && screen != Some(false);
-        let is_healthy = is_alive && (!has_others || policy && audit);
+        // While some get in, no probe may keep them out.
+        let others_are_healthy = policy && audit && credentials != CredentialHealth::Unhealthy;
+        let is_healthy = is_alive && (!has_others || others_are_healthy);
         let status = if is_healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         let state = |is_healthy| if is_healthy { "healthy" } else { "unhealthy" };
         let body = json!({
@@ -76,6 +81,7 @@ impl ServeHealth {
             "screen": screen.map_or("none", state),
             "policy": state(policy),
             "audit": state(audit),
+            "credentials": credentials.as_str(),
             "audit_lines_lost": self.services.audit.lost(),
         });
         (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
@@ -83,7 +89,8 @@ impl ServeHealth {
 
     /// Returns the metrics of the server.
     fn metrics(&self) -> Response {
-        let text = self.services.metrics_text(*self.browser.borrow(), self.chromium.starts());
+        let credentials = self.port.authenticator.health().is_whole();
+        let text = self.services.metrics_text(*self.browser.borrow(), self.chromium.starts(), credentials);
         ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
     }
 }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use chrono::Utc;
 use clap::Args;
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -27,7 +28,7 @@ use crate::cli::own_browser::{BrowserStart, OwnBrowser, RunningBrowser, Task, ch
 use crate::cli::process::{run_server, stop_on_signal};
 use crate::cli::serve::health::ServeHealth;
 use crate::cli::server_arguments::{CredentialArguments, parse_host_name};
-use crate::cli::services::{BrowserAccess, DefaultPolicy, services};
+use crate::cli::services::{BrowserAccess, DefaultPolicy, check_folders, services};
 use browser_shell_browser::EnsureBrowser;
 use browser_shell_browser::display::{self, DisplayConfig, DisplaySupervisor};
 use browser_shell_browser::gate::WindowMode;
@@ -37,6 +38,8 @@ use browser_shell_core::auth::ScreenContent;
 use browser_shell_core::grammar::Profile;
 use browser_shell_system::audit::AuditLog;
 use browser_shell_system::config::{Settings, listen_address};
+use browser_shell_system::os::describe;
+use browser_shell_system::os::exec::check_program;
 use browser_shell_system::paths::Paths;
 use browser_shell_system::policy_source::PolicySource;
 
@@ -121,7 +124,7 @@ pub(super) struct ServeArguments {
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_EGRESS", default_value = browser_shell_egress::DEFAULT_ADDRESS)]
     egress: SocketAddr,
 
-    /// Address at which /healthz tells monitors that browser and screen are usable [default: none]
+    /// Address of /healthz, /livez and /metrics, which tell monitors what is usable [default: none]
     #[arg(long, value_name = "ADDRESS", env = "BROWSER_SHELL_HEALTH")]
     health: Option<SocketAddr>,
 
@@ -147,12 +150,14 @@ enum ServeError {
         "`{0}` can be reached from other machines, and this server has no credentials; give --api-keys or --jwt-keys, or listen on 127.0.0.1"
     )]
     NotLoopback(SocketAddr),
-    #[error("cannot listen on `{address}`: {source}; choose another address with {flag}")]
+    #[error("cannot listen on `{address}`: {}; choose another address with {flag}", describe(source))]
     Listen { address: SocketAddr, flag: &'static str, source: io::Error },
     #[error(
         "there is no Xvnc; install the package tigervnc-standalone-server, give its path with --xvnc, or use `--screen cast` or `--screen none`"
     )]
     NoXvnc,
+    #[error("cannot start `{}`: {}; choose another one with --xvnc, or use `--screen cast` or `--screen none`", path.display(), describe(source))]
+    Xvnc { path: PathBuf, source: io::Error },
     #[error(
         "Chromium failed three starts in a row: {0}; choose another one with --chromium, or see what is missing with `browser-shell doctor`"
     )]
@@ -186,6 +191,7 @@ async fn serve(
 ) -> Result<(), CliError> {
     // A policy file that cannot be used is reported by every call.
     check_proxies(&policy.current().unwrap_or_default(), |name| std::env::var(name).ok())?;
+    check_folders(settings)?;
     let screen = screen_parts(settings, options)?;
     let display = screen.display.as_ref().map(|display| display.subscribe());
     let shows_pages = options.screen == ScreenChoice::Cast;
@@ -240,7 +246,7 @@ async fn serve(
     });
     let key_watch = tokio::spawn({
         let authenticator = authenticator.clone();
-        async move { authenticator.close_sessions_without_key().await }
+        async move { authenticator.watch().await }
     });
     let signals = tokio::spawn(stop_on_signal(stop.clone()));
 
@@ -270,6 +276,7 @@ async fn serve(
     key_watch.abort();
     signals.abort();
     services.sessions.shutdown().await;
+    services.audit.write_all_omitted(Utc::now());
     browser.stop().await;
     if let Some(display_task) = display_task {
         display_task.stop().await;
@@ -305,6 +312,7 @@ fn screen_parts(settings: &Settings, options: &ServeArguments) -> Result<ScreenP
         ScreenChoice::Cast => ScreenParts { display: None, viewer: Some(viewer()?) },
         ScreenChoice::Xvnc => {
             let server = display::find(options.xvnc.as_deref()).ok_or(ServeError::NoXvnc)?;
+            check_program(&server).map_err(|source| ServeError::Xvnc { path: server.clone(), source })?;
             let viewer = Some(viewer()?);
             let folder = Paths::open(settings, Profile::Tool)?.display();
             let config = DisplayConfig { server, folder, size: options.screen_size };

@@ -47,6 +47,7 @@ fn public_port_serves_the_tool_and_nothing_else() {
     let health = server.health().unwrap();
     let healthy = serde_json::json!({
         "browser": "healthy", "screen": "none", "policy": "healthy", "audit": "healthy", "audit_lines_lost": 0,
+        "credentials": "none",
     });
     assert_eq!(health.1, healthy);
 }
@@ -88,6 +89,29 @@ fn health_says_that_no_policy_is_in_force() {
 }
 
 #[test]
+fn health_and_metrics_say_that_no_key_is_in_force() {
+    let server = Server::start_with_keys(stand_in_settings());
+    let file = std::path::Path::new(server.env().folder()).join("keys");
+    let keys = std::fs::read_to_string(&file).unwrap();
+    let has = |line: &str| server.text_of("/metrics").lines().any(|found| found == line);
+    let state = |status: u16, state: &str, is_up: u8| {
+        let (found, health) = server.health().unwrap();
+        assert_eq!((found, &health["credentials"]), (status, &state.into()), "{health}");
+        assert!(has(&format!("browser_shell_credentials_up {is_up}")));
+        assert_eq!(server.probe("/livez").unwrap().0, 200, "a restart mends nothing");
+    };
+    state(200, "healthy", 1);
+    assert_eq!(server.request_with(DRIVE_KEY, "POST /tickets").0, 200, "control");
+    std::fs::write(&file, "ada drive\n").unwrap();
+    state(503, "unhealthy", 0);
+    assert_eq!(server.request_with(DRIVE_KEY, "POST /tickets").0, 401);
+    assert!(has("browser_shell_access_refusals_total{code=\"credential-unknown\"} 1"));
+    std::fs::write(&file, keys).unwrap();
+    state(200, "healthy", 1);
+    assert_eq!(server.request_with(DRIVE_KEY, "POST /tickets").0, 200);
+}
+
+#[test]
 fn metrics_count_calls_and_say_what_is_up() {
     let server = Server::start(stand_in_settings());
     assert_eq!(server.call("s1", &["open", "about:blank"]).0, 0);
@@ -101,6 +125,7 @@ fn metrics_count_calls_and_say_what_is_up() {
         "browser_shell_browser_starts 1",
         "browser_shell_policy_up 1",
         "browser_shell_audit_up 1",
+        "browser_shell_credentials_up 1",
     ] {
         assert!(text.lines().any(|found| found == line), "no `{line}` in\n{text}");
     }
@@ -295,6 +320,32 @@ fn runtime_folder_is_of_one_server_until_it_ends() {
 }
 
 #[test]
+fn stopping_server_answers_a_call_with_a_stream_of_reports() {
+    let policy = serde_json::json!({
+        "engine": "agent-browser", "browser": {"isolation": "shared"}, "sandbox": {"enabled": false},
+    });
+    let server = Server::start(stand_in_settings().with_policy(&policy));
+    let call = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "browser-shell", "_meta": {"progressToken": "t"},
+        "arguments": {"session_id": "s", "argv": ["click", "#fake-ignore-term"]},
+    }})
+    .to_string();
+    let headers = "Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream";
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let length = call.len();
+    write!(stream, "POST /mcp HTTP/1.1\r\n{headers}\r\nContent-Length: {length}\r\n\r\n{call}").unwrap();
+    wait_for("the call", || (!server.processes("sleep").is_empty()).then_some(()));
+    let env = server.env().shared();
+    // Sends SIGTERM, and waits for the end.
+    drop(server);
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("notifications/progress"), "control: it is a stream: {answer}");
+    assert!(answer.contains(r#""exit_code":130"#), "{answer}");
+    assert_eq!(env.audit().matches("\"cancelled\"").count(), 1, "{}", env.audit());
+}
+
+#[test]
 fn killed_server_leaves_no_chromium() {
     let mut server = Server::start(stand_in_settings());
     let started = server.processes("fake-chromium");
@@ -315,6 +366,13 @@ fn serve_refuses_to_start_without_what_it_needs() {
             "/nonexistent/chromium",
             "cannot start `/nonexistent/chromium`: no such file or folder; choose another one with --chromium",
         ),
+        (
+            "BROWSER_SHELL_CHROMIUM",
+            "/etc/passwd",
+            "browser-shell: cannot start `/etc/passwd`: permission denied; choose another one with --chromium",
+        ),
+        ("BROWSER_SHELL_WORKSPACE", "/etc/passwd", "cannot use the folder `/etc/passwd`: not a directory; make it"),
+        ("BROWSER_SHELL_TEMPLATE", "/nonexistent/x", "`/nonexistent/x`: no such file or folder; make it a folder"),
         // It does not know Chromium's flags.
         ("BROWSER_SHELL_CHROMIUM", PROGRAM, "three starts in a row: it ended at once (exit status: 2)"),
     ] {
@@ -325,4 +383,11 @@ fn serve_refuses_to_start_without_what_it_needs() {
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && text.contains(part), "{name}: {text}");
     }
+    let env = stand_in_settings().with("BROWSER_SHELL_SCREEN", "xvnc").with("BROWSER_SHELL_XVNC", "/etc/passwd");
+    let text = String::from_utf8(env.run(&["serve"]).stderr).unwrap();
+    assert!(text.contains("cannot start `/etc/passwd`: permission denied; choose another one with --xvnc"), "{text}");
+    let env = stand_in_settings().with("BROWSER_SHELL_WORKSPACE", PROGRAM);
+    let text = String::from_utf8(env.run(&["mcp"]).stderr).unwrap();
+    let advice = "not a directory; make it a folder that this user can use, or choose another one with --workspace";
+    assert!(text.contains(advice), "{text}");
 }

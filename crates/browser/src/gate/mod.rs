@@ -34,4 +34,4 @@ pub use notices::Notice;
 pub use page::Loss;
 pub use reader::{ReadError, ReadPage, SnapshotRequest};
 pub use secrets::{Secrets, SecretsError};
-pub use session::{ActiveCall, GateSession, SeenTab};
+pub use session::{ActiveCall, GateSession, SeenTab, problems_of_state};

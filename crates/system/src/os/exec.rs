@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -56,11 +57,11 @@ pub enum ExecError {
         /// The program.
         path: PathBuf,
         /// The system's error.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The program could not be waited for.
     #[error("cannot wait for the program: {}", describe(.0))]
-    Wait(std::io::Error),
+    Wait(io::Error),
     /// The timeout passed; the process group was ended.
     #[error("the program did not end in time")]
     TimedOut,
@@ -121,7 +122,7 @@ pub async fn run(program: &Program, timeout: Duration, cancel: &CancellationToke
     result
 }
 
-fn spawn(program: &Program) -> std::io::Result<Child> {
+fn spawn(program: &Program) -> io::Result<Child> {
     Command::new(&program.path)
         .args(&program.arguments)
         .env_clear()
@@ -189,7 +190,19 @@ pub fn find_on_path(name: &str) -> Option<PathBuf> {
 }
 
 fn is_executable(file: &Path) -> bool {
-    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+    check_program(file).is_ok()
+}
+
+/// Checks that this user can start a program.
+///
+/// # Errors
+///
+/// The reason why not.
+pub fn check_program(file: &Path) -> io::Result<()> {
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
+    Ok(rustix::fs::access(file, rustix::fs::Access::EXEC_OK)?)
 }
 
 /// Returns the PATH of children: the folder of `node`, which a Node daemon runs on, and the system's folders.

@@ -1,11 +1,12 @@
-//! Files: locks that one holder has at a time, also among processes, and small files of an operator, such as a policy or keys.
+//! Files: locks that one holder has at a time, also among processes, small files of an operator, such as a policy or keys, and the folders
+//! that an operator names.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags, access};
 
 /// Held lock. Dropping it releases the lock and leaves the file. The system releases it however its holder ends.
 #[derive(Debug)]
@@ -68,9 +69,43 @@ pub fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns true if this user can make files in a folder, and false if the folder can be made first. Nothing is changed.
+///
+/// # Errors
+///
+/// The reason why neither is possible.
+pub fn is_writable_folder(folder: &Path) -> io::Result<bool> {
+    match std::fs::metadata(folder) {
+        Ok(metadata) if !metadata.is_dir() => Err(ErrorKind::NotADirectory.into()),
+        Ok(_) => {
+            access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => match std::path::absolute(folder)?.parent() {
+            Some(parent) => is_writable_folder(parent).map(|_| false),
+            None => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folder_that_can_be_made_or_written_is_told_from_others() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "").expect("written");
+        assert!(is_writable_folder(dir.path()).expect("a folder"));
+        assert!(!is_writable_folder(&at("new/below")).expect("it can be made"));
+        for name in ["file", "file/below"] {
+            let error = is_writable_folder(&at(name)).expect_err(name);
+            assert_eq!(error.kind(), ErrorKind::NotADirectory, "{name}");
+        }
+        assert!(!at("new").exists(), "nothing is made");
+    }
 
     #[test]
     fn dropped_lock_is_free_although_a_copy_of_its_file_is_open() {

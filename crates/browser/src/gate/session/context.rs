@@ -8,11 +8,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
 
-use browser_shell_core::policy::{Isolation, SameSite, StateCookie, StateOrigin, StateSource, StorageState};
+use browser_shell_core::policy::{Isolation, Problem, SameSite, StateCookie, StateOrigin, StateSource, StorageState};
 use serde_json::{Value, json};
 
 use crate::gate::browser::{Browser, GateError, PageOwner};
 use crate::gate::page::Page;
+use crate::gate::secret_values::SecretValues;
 use crate::gate::session::state::{Context, GateSession};
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::BrowserContextId;
@@ -188,10 +189,34 @@ async fn load_state(browser: &Arc<Browser>, context: &BrowserContextId, state: &
 
 /// Reads a state from a file.
 fn read_file(path: &std::path::Path) -> Result<StorageState, GateError> {
-    let failed = |message: String| GateError::State(format!("`{}`: {message}", path.display()));
-    let bytes = files::read(path, MAX_FILE).map_err(|error| failed(describe(&error)))?;
-    let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_owned()))?;
-    StorageState::parse(&text).map_err(|problems| failed(problems.first().map(ToString::to_string).unwrap_or_default()))
+    parse_file(path).map_err(|problems| GateError::State(problems.into_iter().next().unwrap_or_default()))
+}
+
+/// Reads a state from a file.
+///
+/// # Errors
+///
+/// Every problem, with the path of the file.
+fn parse_file(path: &std::path::Path) -> Result<StorageState, Vec<String>> {
+    let problem = |message: String| format!("`{}`: {message}", path.display());
+    let bytes = files::read(path, MAX_FILE).map_err(|error| vec![problem(describe(&error))])?;
+    let text = String::from_utf8(bytes).map_err(|_| vec![problem("it is not UTF-8".to_owned())])?;
+    let all = |problems: Vec<Problem>| problems.iter().map(|one| problem(one.to_string())).collect();
+    StorageState::parse(&text).map_err(all)
+}
+
+/// Returns every problem that keeps a session from beginning with a state. Chromium, which may refuse a cookie, is not asked.
+#[must_use]
+pub fn problems_of_state(source: &StateSource) -> Vec<String> {
+    let state = match source {
+        StateSource::Inline(state) => Cow::Borrowed(state),
+        StateSource::File(path) => match parse_file(path) {
+            Ok(state) => Cow::Owned(state),
+            Err(problems) => return problems,
+        },
+    };
+    let kept = SecretValues::default().add_saved(&state.secrets());
+    kept.err().map(|error| error.to_string()).into_iter().collect()
 }
 
 /// Returns a cookie as the protocol has it.
@@ -296,6 +321,30 @@ mod tests {
         assert!(text.contains("not UTF-8"), "{text}");
         let text = read_file(&folder.path().join("no.json")).expect_err("missing").to_string();
         assert!(text.contains("no such file"), "{text}");
+    }
+
+    #[test]
+    fn problems_of_a_state_are_those_of_its_start_and_further() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state.json");
+        let source = StateSource::File(path.clone());
+        std::fs::write(&path, r#"{"cookies":[{"name":"a"}],"origins":[{"origin":"x"}]}"#).expect("written");
+        let problems = problems_of_state(&source);
+        assert!(problems.len() > 2 && problems.iter().all(|problem| problem.contains("state.json")), "{problems:?}");
+        let GateError::State(first) = read_file(&path).expect_err("invalid") else { panic!("another error") };
+        assert_eq!(problems.first(), Some(&first));
+        let cookies = |count: usize| {
+            let value = |number: usize| format!("{number:04}{}", "x".repeat(3000));
+            let cookie = |number| json!({ "name": "a", "value": value(number), "domain": "a.example", "path": "/" });
+            json!({ "cookies": (0..count).map(cookie).collect::<Vec<_>>() }).to_string()
+        };
+        std::fs::write(&path, cookies(10)).expect("written");
+        assert_eq!(problems_of_state(&source), Vec::<String>::new(), "control");
+        std::fs::write(&path, cookies(100)).expect("written");
+        let problems = problems_of_state(&source);
+        assert!(matches!(&problems[..], [one] if one.contains("more than 262144 bytes together")), "{problems:?}");
+        let inline = StateSource::Inline(StorageState::parse(&cookies(100)).expect("valid"));
+        assert_eq!(problems_of_state(&inline), problems);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::gate::notices::Notice;
 use crate::gate::page::Page;
 use crate::gate::scope::{ClientScope, Denied, SessionContext};
 
+pub use context::problems_of_state;
 pub(super) use context::to_end;
 pub use state::GateSession;
 pub(super) use state::NodeAddress;
