@@ -167,7 +167,7 @@ pub(super) async fn ready(
             }
             Ok(()) => last = Some(view.point),
             Err(decision) if is_late || !matches!(decision.code, Code::ElementCovered | Code::ElementHidden) => {
-                return Err(decision);
+                return Err(handle.with_shown(decision).await);
             }
             Err(_) => {}
         }

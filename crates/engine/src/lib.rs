@@ -149,7 +149,7 @@ async fn interrupted(job: &Job<'_>, code: Code) -> Outcome {
 fn parts_of(act: &Act) -> usize {
     match act.verb {
         Verb::Type => act.typed_text().chars().count(),
-        Verb::Fill | Verb::Click | Verb::DoubleClick | Verb::Check | Verb::Uncheck | Verb::Drag => 1,
+        Verb::Fill | Verb::Select | Verb::Click | Verb::DoubleClick | Verb::Check | Verb::Uncheck | Verb::Drag => 1,
         _ => 0,
     }
 }

@@ -806,6 +806,47 @@ async fn new_field_that_shows_dots_is_read_before_its_page() {
 }
 
 #[tokio::test]
+async fn transparent_text_is_read_if_an_animation_shows_it() {
+    let fake = Fake::start().await;
+    let strings = json!(["http://public.test/", "TAB", "#document", "DIV", "#text", "late", "0", "come", "1s"]);
+    let style = |style: &&str| match *style {
+        "opacity" => 6,
+        "animation-name" => 7,
+        "animation-duration" => 8,
+        _ => -1,
+    };
+    let styles: Vec<i64> = STYLES.iter().map(style).collect();
+    let nodes = json!({
+        "parentIndex": [-1, 0, 1], "nodeType": [9, 1, 3], "nodeName": [2, 3, 4], "nodeValue": [-1, -1, 5], "backendNodeId": [1, 2, 3],
+    });
+    let bounds = json!([[0, 0, 90, 20], [0, 0, 90, 20]]);
+    let layout = json!({ "nodeIndex": [1, 2], "bounds": bounds, "styles": [styles, []], "text": [-1, 5] });
+    let document = json!({ "documentURL": 0, "frameId": 1, "nodes": nodes, "layout": layout });
+    fake.show("A", 7);
+    fake.results.lock().unwrap().extend([
+        ("Runtime.evaluate", json!({ "result": { "objectId": "1" } })),
+        ("DOMSnapshot.captureSnapshot", json!({ "documents": [document], "strings": strings })),
+        ("Accessibility.getFullAXTree", json!({ "nodes": [] })),
+        ("DOM.resolveNode", json!({ "object": { "objectId": "2" } })),
+    ]);
+    fake.navigate("PAGE", &frame("TAB", "A", "http://public.test/"));
+    fake.until(|| !fake.browser.pages()[0].documents().is_empty()).await;
+    for (count, (shown, is_read)) in
+        [(json!(true), true), (json!(false), false), (json!(null), true)].into_iter().enumerate()
+    {
+        fake.results.lock().unwrap().insert("Runtime.callFunctionOn", json!({ "result": { "value": shown } }));
+        let request = SnapshotRequest::default();
+        let read = fake.session.read_page(&request, std::time::Instant::now()).await.unwrap();
+        let snapshot = read.data["snapshot"].as_str().unwrap();
+        assert_eq!(
+            (snapshot.contains("late"), fake.count("Runtime.callFunctionOn")),
+            (is_read, count + 1),
+            "{snapshot}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn notice_of_shared_tab_goes_to_running_calls_or_the_next() {
     let fake = Fake::start().await;
     let services: Arc<dyn GateServices> = fake.services.clone();

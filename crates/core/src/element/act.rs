@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::state::ElementState;
 use crate::grammar::{AT, BUTTON, Command, EDGES, FROM, HOLD, MODIFIERS, TO, ValueKind};
 use crate::keyboard::Modifier;
 
@@ -187,6 +188,14 @@ impl Act {
             "right" => (distance, 0),
             _ => (0, distance),
         }
+    }
+
+    /// Returns the act that enters the option which this one selects, in a field that suggests options.
+    #[must_use]
+    pub fn as_entry(&self, field: &ElementState) -> Option<Self> {
+        let name = self.options.first().filter(|_| self.verb == Verb::Select && field.suggests_options())?;
+        let option = field.option(name)?;
+        Some(Self { verb: Verb::Fill, text: option.value.clone(), ..self.clone() })
     }
 
     /// Returns the text that is typed, in which each line break is one key.

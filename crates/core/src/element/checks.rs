@@ -59,10 +59,11 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
     if act.verb.is_input() && state.is_disabled {
         return refusal(Code::ElementDisabled, format!("the `{what}` is disabled"));
     }
-    if matches!(act.verb, Verb::Fill | Verb::Type) && state.is_read_only {
+    let is_entry = act.verb == Verb::Select && state.suggests_options();
+    if (matches!(act.verb, Verb::Fill | Verb::Type) || is_entry) && state.is_read_only {
         return refusal(Code::ElementReadOnly, format!("the `{what}` is read-only"));
     }
-    if matches!(act.verb, Verb::Fill | Verb::Type) && state.is_undisplayed {
+    if (matches!(act.verb, Verb::Fill | Verb::Type) || is_entry) && state.is_undisplayed {
         return refusal(Code::ElementHidden, format!("the `{what}` is not displayed, so it takes no keys"));
     }
     if act.verb == Verb::ScrollIntoView && state.is_undisplayed {
@@ -80,15 +81,22 @@ pub fn check_before(act: &Act, state: &ElementState, secrets: &Literals) -> Resu
         );
     }
     if act.verb == Verb::Select {
-        if state.tag != "select" {
+        if state.tag != "select" && !is_entry {
             let instead = if state.tag == "input" { "fill it, or click it" } else { "click it" };
             return refusal(Code::OptionUnknown, format!("a `{what}` has no options; {instead} to see its choices"));
+        }
+        if is_entry && act.options.len() > 1 {
+            return refusal(Code::OptionUnknown, format!("the `{what}` takes one of the options that it suggests"));
         }
         return act.options.iter().try_for_each(|wanted| match state.option(wanted) {
             Some(option) if option.is_disabled => {
                 refusal(Code::ElementDisabled, format!("the option {} is disabled", quote(&option.label, secrets)))
             }
             Some(_) => Ok(()),
+            None if is_entry => {
+                let reason = format!("the `{what}` suggests {}; `fill` enters any text", options(state, secrets));
+                refusal(Code::OptionUnknown, reason)
+            }
             None => refusal(Code::OptionUnknown, format!("the select box has {}", options(state, secrets))),
         });
     }

@@ -44,11 +44,17 @@ pub enum Effect {
 #[must_use]
 pub fn effect(act: &Act, before: &ElementState, after: &ElementState, secrets: &Literals) -> Effect {
     match act.verb {
-        Verb::Fill if after.is_editable || after.is_content_editable => filled(act, before, after, secrets),
+        Verb::Fill if after.is_editable || after.is_content_editable => match filled(act, before, after, secrets) {
+            Effect::Done => suggested(&act.text, before, secrets).map_or(Effect::Done, Effect::Unclear),
+            effect => effect,
+        },
         Verb::Type if after.is_editable || after.is_content_editable => typed(act, before, after, secrets),
         Verb::Type => pressed_keys(before, after),
         Verb::Check | Verb::Uncheck => checked(act.verb == Verb::Check, before, after),
-        Verb::Select => selected(act, before, after, secrets),
+        Verb::Select => match act.as_entry(before) {
+            Some(entry) => filled(&entry, before, after, secrets),
+            None => selected(act, before, after, secrets),
+        },
         Verb::Focus if !after.has_focus => none(format!("the `{}` does not take the focus", after.description())),
         _ => Effect::Done,
     }
@@ -80,6 +86,15 @@ fn filled(act: &Act, before: &ElementState, after: &ElementState, secrets: &Lite
     } else {
         Effect::Holds(shown(after, held))
     }
+}
+
+/// Returns the doubt about a text that is the label of an option which a field suggests for another value: a snapshot shows the labels.
+fn suggested(text: &str, before: &ElementState, secrets: &Literals) -> Option<String> {
+    let is_value = |option: &OptionState| option.value == text;
+    let field = Some(before).filter(|field| field.suggests_options() && !field.options.iter().any(is_value));
+    let option = field?.option(text)?;
+    let value = quote(&option.value, secrets);
+    Some(format!("the option of this name stands for {value}, which `select` enters"))
 }
 
 fn typed(act: &Act, before: &ElementState, after: &ElementState, secrets: &Literals) -> Effect {
@@ -254,6 +269,15 @@ fn hint(state: &ElementState) -> String {
     }
 }
 
+/// End of a drag by which the page shows no change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DragEnd {
+    /// Nothing can have taken what was dragged.
+    Failed(Decision),
+    /// The page may have taken it: only the page knows what a drag by events of the pointer means.
+    Unclear(&'static str),
+}
+
 /// Events of a drag in the document of the dragged element.
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own that the gate reads")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -294,21 +318,25 @@ impl DragEvents {
         self.is_draggable && self.is_pressed && !self.is_begun && !self.is_released
     }
 
-    /// Returns the failure of a drag that did nothing, or `None` if it may have done something.
+    /// Returns the end of a drag by which the page shows no change: a failure if nothing can have taken it, a doubt if the page may have. `None`
+    /// if something took it, or an effect could not be seen.
     #[must_use]
-    pub fn failure(self) -> Option<Decision> {
-        let reason = if self.is_dropped || self.is_unclear {
-            return None;
-        } else if self.is_begun {
-            (self.is_rejected && !self.is_prevented).then_some("nothing at the destination accepts what is dragged")
-        } else if !self.is_reached {
-            Some("the page did not get the press of the button")
+    pub fn end(self) -> Option<DragEnd> {
+        let failed = |reason| Some(DragEnd::Failed(Decision::new(Code::NoEffect, reason)));
+        let is_by_browser = self.is_begun && !self.is_prevented;
+        // Without such an event it is not known how the press ended.
+        let is_idle = !self.is_begun && self.is_draggable && self.is_pressed && self.is_released;
+        if self.is_dropped || self.is_unclear {
+            None
+        } else if is_by_browser {
+            if self.is_rejected { failed("nothing at the destination accepts what is dragged") } else { None }
+        } else if !self.is_begun && !self.is_reached {
+            failed("the page did not get the press of the button")
+        } else if is_idle {
+            failed("the browser did not begin to drag the element")
         } else {
-            // Without such an event it is not known how the press ended.
-            let is_idle = self.is_draggable && self.is_pressed && self.is_released;
-            is_idle.then_some("the browser did not begin to drag the element")
-        };
-        reason.map(|reason| Decision::new(Code::NoEffect, reason))
+            Some(DragEnd::Unclear("the page shows no change by the drag: nothing may have taken it"))
+        }
     }
 }
 

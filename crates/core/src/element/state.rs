@@ -112,7 +112,7 @@ pub struct ElementState {
     pub is_checked: Option<bool>,
     /// `true` if it is a box that stands for several of which some are checked.
     pub is_mixed: bool,
-    /// Options of a select box.
+    /// Options of a select box, and those that a field suggests.
     pub options: Vec<OptionState>,
     /// Maximum number of characters.
     pub max_length: Option<usize>,
@@ -149,6 +149,12 @@ impl ElementState {
         let is_plain = matches!(self.tag.as_str(), "div" | "span" | "p" | "li" | "td") || self.has_own_tag;
         let holds_nothing = self.is_no_field() && !self.is_stepped;
         if is_plain && holds_nothing { "; click it, take a snapshot, and use the field that it shows" } else { "" }
+    }
+
+    /// Returns `true` if the element is a field that suggests options.
+    #[must_use]
+    pub fn suggests_options(&self) -> bool {
+        self.tag == "input" && !self.options.is_empty()
     }
 
     /// Returns the values and labels of the options that are chosen. Several options may have the same value.

@@ -475,9 +475,14 @@ const REJECTED: DragEvents = DragEvents {
 
 #[track_caller]
 fn drag_reason(events: DragEvents) -> String {
-    let decision = events.failure().expect("a failure");
+    let Some(DragEnd::Failed(decision)) = events.end() else { panic!("no failure: {events:?}") };
     assert_eq!(decision.code, Code::NoEffect);
     decision.reason
+}
+
+#[track_caller]
+fn is_doubted(events: DragEvents) {
+    assert!(matches!(events.end(), Some(DragEnd::Unclear(doubt)) if doubt.contains("no change")), "{events:?}");
 }
 
 #[test]
@@ -486,11 +491,11 @@ fn drag_that_nothing_accepts_is_a_failure() {
     for done in [
         DragEvents { is_dropped: true, ..REJECTED },
         DragEvents { is_unclear: true, ..REJECTED },
-        DragEvents { is_prevented: true, ..REJECTED },
         DragEvents { is_rejected: false, ..REJECTED },
     ] {
-        assert_eq!(done.failure(), None, "{done:?}");
+        assert_eq!(done.end(), None, "{done:?}");
     }
+    is_doubted(DragEvents { is_prevented: true, ..REJECTED });
 }
 
 #[test]
@@ -511,15 +516,16 @@ fn drag_of_the_browser_is_expected_until_it_begins() {
 fn draggable_element_that_is_not_dragged_is_a_failure() {
     let idle = DragEvents { is_begun: false, is_rejected: false, is_released: true, ..REJECTED };
     assert!(drag_reason(idle).contains("did not begin"));
-    for done in [
+    for by_pointer in [
         DragEvents { is_pressed: false, ..idle },
         DragEvents { is_released: false, ..idle },
         // A page that drags by itself.
         DragEvents { is_draggable: false, ..idle },
-        DragEvents { is_unclear: true, ..idle },
     ] {
-        assert_eq!(done.failure(), None, "{done:?}");
+        is_doubted(by_pointer);
+        assert_eq!(DragEvents { is_unclear: true, ..by_pointer }.end(), None, "{by_pointer:?}");
     }
+    assert_eq!(DragEvents { is_unclear: true, ..idle }.end(), None);
     assert!(drag_reason(DragEvents { is_reached: false, is_pressed: false, ..idle }).contains("did not get the press"));
 }
 
@@ -532,4 +538,36 @@ fn refused_text_names_the_field_that_a_press_may_show() {
     let slider = ElementState { is_stepped: true, ..plain("div") };
     assert!(!reason(&slider).contains("click it") && reason(&slider).contains("ArrowRight"), "control");
     assert_eq!(reason(&plain("h1")), "a `h1` takes no text", "control");
+}
+
+#[test]
+fn option_that_a_field_suggests_is_entered() {
+    let option = |value: &str, label: &str| OptionState {
+        value: value.to_owned(),
+        label: label.to_owned(),
+        ..OptionState::default()
+    };
+    let options = vec![option("DE", "Germany"), option("FR", "France"), option("Paris", "Paris")];
+    let country = |value: &str| ElementState { options: options.clone(), ..field("input", "text", value) };
+    for (name, value) in [("Germany", "DE"), ("FR", "FR"), ("Paris", "Paris")] {
+        let choose = act(&["select", "@e1", name]);
+        assert_eq!(check_before(&choose, &country("")), Ok(()), "{name}");
+        assert_eq!(choose.as_entry(&country("")).map(|entry| entry.text).as_deref(), Some(value));
+        assert_eq!(effect(&choose, &country(""), &country(value)), Effect::Done, "{name}");
+        assert!(reason(effect(&choose, &country("old"), &country("old"))).contains("holds \"old\""), "{name}");
+        assert_eq!(choose.as_entry(&field("input", "text", "")), None, "control: it suggests nothing");
+    }
+    let refusal = |argv: &[&str], state: &ElementState| check_before(&act(argv), state).expect_err("refused");
+    let unknown = refusal(&["select", "@e1", "Spain"], &country(""));
+    let listed =
+        "the `input type=text` suggests the options \"Germany\", \"France\", \"Paris\"; `fill` enters any text";
+    assert_eq!((unknown.code, unknown.reason.as_str()), (Code::OptionUnknown, listed));
+    assert_eq!(refusal(&["select", "@e1", "Paris", "France"], &country("")).code, Code::OptionUnknown);
+    let locked = ElementState { is_read_only: true, ..country("") };
+    assert_eq!(refusal(&["select", "@e1", "Paris"], &locked).code, Code::ElementReadOnly);
+    // A snapshot shows the labels.
+    for (text, is_label) in [("Germany", true), ("DE", false), ("Paris", false), ("Spain", false)] {
+        let filled = effect(&act(&["fill", "@e1", text]), &country(""), &country(text));
+        assert_eq!(matches!(&filled, Effect::Unclear(doubt) if doubt.contains("\"DE\"")), is_label, "{filled:?}");
+    }
 }

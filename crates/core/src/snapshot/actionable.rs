@@ -20,6 +20,18 @@ const MAX_CALENDAR: usize = 6;
 /// Minimum width and height of a place to which something is dragged, in CSS pixels.
 const MIN_PLACE: f64 = 16.0;
 
+/// Words in the classes of the marks that open and close the entries of trees.
+const OPENERS: &[&str] = &["caret", "chevron", "disclosure", "expand", "switcher", "toggle", "twist"];
+
+/// Minimum width and height of such a mark, and the maximum, in CSS pixels.
+const OPENER_SIZES: std::ops::RangeInclusive<f64> = 6.0..=48.0;
+
+/// Number of nodes in such a mark that are searched for a text.
+const MAX_OPENER_PARTS: usize = 50;
+
+/// Number of elements around such a mark of which one is its entry.
+const MAX_ENTRY: usize = 12;
+
 /// Reason why a person could act on a node, from the surest to the least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
@@ -107,7 +119,7 @@ impl Nodes<'_> {
         }
         let layout = node.layout.as_ref()?;
         if facts.is_in_pointer || facts.is_in_label || facts.is_in_control {
-            return None;
+            return self.is_opener(position, node).then_some(Reason::Cursor);
         }
         // What lies between columns is one more thing to act on where something takes a press.
         let is_divider = matches!(layout.cursor.as_str(), "col-resize" | "row-resize") && !facts.is_in_target;
@@ -123,6 +135,25 @@ impl Nodes<'_> {
         let is_large = layout.width >= MIN_PLACE && layout.height >= MIN_PLACE;
         let is_place = self.has_drag && layout.is_painted && is_large && !layout.is_inline;
         is_place.then_some(Reason::Place)
+    }
+
+    /// Returns true if an element is the mark that opens and closes the entry of a tree around it: a press beside it may choose the entry.
+    fn is_opener(&self, position: usize, node: &CapturedNode) -> bool {
+        let is_mark = |node: &CapturedNode| {
+            let is_small = |own: &&Layout| OPENER_SIZES.contains(&own.width) && OPENER_SIZES.contains(&own.height);
+            let class = node.layout.as_ref().filter(is_small).and_then(|_| self.document.attribute(node, "class"));
+            let class = class.unwrap_or_default().to_ascii_lowercase();
+            OPENERS.iter().any(|word| class.contains(word))
+        };
+        let around = || self.around(node).take(MAX_ENTRY).filter_map(|at| self.node(at));
+        let is_entry = |node: &CapturedNode| self.role(node) == "treeitem";
+        let is_read = |(at, part): (usize, &CapturedNode)| {
+            part.is_text && self.facts(at).is_visible && !part.text.trim().is_empty()
+        };
+        is_mark(node)
+            && !around().take_while(|other| !is_entry(other)).any(|other| is_mark(other) || self.is_control(other))
+            && around().find(|other| is_entry(other)).is_some_and(|entry| self.property(entry, "expanded").is_some())
+            && !self.below(position).take(MAX_OPENER_PARTS).any(is_read)
     }
 
     /// Returns true if the element is a control, by its tag or its role.
@@ -152,11 +183,19 @@ impl Nodes<'_> {
         let mut groups: Vec<Option<PartOf>> = vec![None; self.document.nodes.len()];
         let mut parts: HashMap<usize, Vec<usize>> = HashMap::new();
         let listening = self.listening();
+        let inner = self.elements_in_each();
+        let mut planes = HashSet::new();
         for (position, node) in self.document.nodes.iter().enumerate().filter(|(_, node)| node.is_element) {
             let around = node.parent.and_then(|parent| Some((parent, groups.get(parent).copied().flatten()?)));
             let own = self.group(position, node, &listening);
-            // What the outer parts of a table and of a drawing take, the inner ones do.
-            let is_layer = matches!(node.tag.as_str(), "tbody" | "thead" | "g");
+            // What the outer parts of a table and of a drawing take, the inner ones do; and what is on a plane that moves as a whole.
+            let is_only = |parent: usize| inner.get(parent) == Some(&1);
+            let takes_keys = |parent: usize| self.node(parent).and_then(|parent| self.tab_index(parent)) >= Some(0);
+            let is_plane = own.is_none()
+                && node.tag == "div"
+                && around.is_some_and(|(at, group)| group == PartOf::Pressed && is_only(at) && takes_keys(at));
+            planes.extend(is_plane.then_some(position));
+            let is_layer = is_plane || matches!(node.tag.as_str(), "tbody" | "thead" | "g");
             let inherited = around.filter(|_| is_layer).map(|(_, group)| group);
             if let Some(place) = groups.get_mut(position) {
                 *place = own.or(inherited);
@@ -167,7 +206,8 @@ impl Nodes<'_> {
         }
         for (parent, parts) in parts {
             let Some(group) = groups.get(parent).copied().flatten() else { continue };
-            for part in self.alike(parent, &parts, group) {
+            let is_placed = |part: &usize| !planes.contains(&parent) || self.is_placed(*part);
+            for part in self.alike(parent, &parts, group).into_iter().filter(is_placed).collect::<Vec<_>>() {
                 if let Some(facts) = self.facts.get_mut(part) {
                     facts.group = Some(group);
                 }
@@ -239,6 +279,24 @@ impl Nodes<'_> {
             *listening.entry((node.parent, node.tag.as_str())).or_default() += 1;
         }
         listening
+    }
+
+    /// Returns the number of elements in each node, without those in them.
+    fn elements_in_each(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.document.nodes.len()];
+        for parent in self.document.nodes.iter().filter(|node| node.is_element).filter_map(|node| node.parent) {
+            if let Some(count) = counts.get_mut(parent) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// Returns true if an element, or the first one in it, is placed by the page, as the nodes of a diagram are.
+    fn is_placed(&self, position: usize) -> bool {
+        let is_absolute = |node: &CapturedNode| node.layout.as_ref().is_some_and(|layout| layout.look.is_absolute);
+        let first = || self.below(position).find(|(_, node)| node.is_element).map(|(_, node)| node);
+        self.node(position).is_some_and(is_absolute) || first().is_some_and(is_absolute)
     }
 
     /// Returns how an element takes input for its parts, if it does.

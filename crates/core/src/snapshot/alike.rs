@@ -18,6 +18,9 @@ const MAX_CONTEXT: usize = 200;
 /// Difference of two distances that counts, in CSS pixels.
 const CLOSER: f64 = 2.0;
 
+/// Maximum number of members of a group of which the title of a part of the page tells each: months beside each other have few.
+const MAX_TITLED: usize = 12;
+
 /// Number of digits of the value of a color.
 const COLOR_DIGITS: usize = 6;
 
@@ -39,6 +42,8 @@ struct AlikeItem<'a> {
     is_flat: bool,
     /// Texts of the part of the document that has this element only, if it is flat.
     own: Vec<&'a str>,
+    /// Texts in front of it in that part, if it is in a row.
+    titles: Vec<&'a str>,
 }
 
 /// Elements of one group, and what is no good text of theirs.
@@ -67,18 +72,27 @@ pub(super) fn texts<'a>(
         for member in members.iter_mut().filter(|member| member.is_flat) {
             member.own = numbered.texts_of(member.key, &|text| repeated.contains(text));
         }
+        let is_small = members.len() <= MAX_TITLED;
+        for member in members.iter_mut().filter(|member| is_small && !member.is_flat) {
+            member.titles = numbered.titles_of(member.key, &|text| repeated.contains(text));
+        }
+        let title_counts = counts(members.iter().map(|member| member.titles.iter().copied()));
         let all =
             |member: &AlikeItem<'a>| [&member.own[..], &member.texts, &member.repeated, &member.containers].concat();
         let all_counts = counts(members.iter().map(|member| all(member).into_iter()));
         let is_own = |text: &&str| all_counts.get(text) == Some(&1);
         let own_counts = counts(members.iter().map(|member| member.own.iter().copied()));
         let placed: Vec<_> = members.iter().map(|member| (member.key, member.item)).collect();
-        for AlikeItem { key, texts, repeated, containers, part, own, .. } in members {
+        for AlikeItem { key, texts, repeated, containers, part, own, titles, .. } in members {
             if let Some(text) = best(own.into_iter().filter(|text| own_counts.get(text) == Some(&1))) {
                 found.insert(key, text);
                 continue;
             }
-            let own = best(texts.into_iter().filter(is_own)).or_else(|| repeated.into_iter().find(is_own));
+            let text = best(texts.into_iter().filter(is_own));
+            let word = text.filter(|text| text.chars().any(char::is_alphabetic));
+            // Other numbers in the row say less than what is written over all rows, as the month of a day.
+            let title = || titles.into_iter().find(|text| title_counts.get(text) == Some(&1));
+            let own = word.or_else(title).or(text).or_else(|| repeated.into_iter().find(is_own));
             let is_read = |text: &str| part.find(&|item| item.node.is_none() && item.name == text).is_some();
             let container = containers.into_iter().find(is_own);
             let container = container.filter(|_| !own.is_some_and(is_read));
@@ -171,7 +185,8 @@ impl AlikeSearch<'_> {
             let texts = beside.into_iter().chain(link).chain(own.unwrap_or(card)).collect();
             let Some(part) = items.get(place) else { continue };
             let containers = self.containers(part);
-            members.push(AlikeItem { key, item: member, texts, repeated, containers, part, is_flat, own: Vec::new() });
+            let (own, titles) = (Vec::new(), Vec::new());
+            members.push(AlikeItem { key, item: member, texts, repeated, containers, part, is_flat, own, titles });
         }
         total
     }

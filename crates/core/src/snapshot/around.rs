@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::build::Part;
 use super::capture::{CapturedNode, Layout};
-use super::item::{FILLED, Item, MORE, NodeIndex, NodeKey, RoleAndName};
+use super::item::{FILLED, Item, MORE, NodeIndex, NodeKey, RoleAndName, neighbors};
 use super::nodes::BOXES;
 
 /// Maximum number of items beside an element that belong to it, as a title does to the button of a card.
@@ -32,6 +32,12 @@ const MAX_LABELS: usize = 3;
 
 /// Maximum number of boxes to check in one line.
 const MAX_BOXES: usize = 64;
+
+/// Number of items in front of a field that are searched for the texts over it and the fields beside it.
+const MAX_ABOVE: usize = 256;
+
+/// Difference of two edges that are the same apart from borders, in CSS pixels.
+const TOLERANCE: f64 = 4.0;
 
 /// Roles of elements that hold what a person enters or chooses. The text of one is never that of another one.
 const FIELDS: &[&str] = &["checkbox", "combobox", "radio", "searchbox", "slider", "spinbutton", "switch", "textbox"];
@@ -177,6 +183,17 @@ impl<'a> NumberedItems<'a> {
         heading.into_iter().chain(texts).collect()
     }
 
+    /// Returns the texts in front of an element in the part of the page that has no other one of its group, the first one first: the month
+    /// over the days of a calendar.
+    pub(super) fn titles_of(&self, key: NodeKey, is_repeated: &impl Fn(&str) -> bool) -> Vec<&'a str> {
+        let Some(number) = self.numbers.get(&key).copied() else { return Vec::new() };
+        let Some(item) = self.items.get(number) else { return Vec::new() };
+        let (parts, _) = self.parts_of(number, self.groups.get(&item.group()).map_or(&[], Vec::as_slice));
+        let before = parts.last().and_then(|(first, _)| self.items.get(*first..number)).unwrap_or_default();
+        let texts = before.iter().filter(|item| is_text(item) && has_word(item)).map(|item| item.name.as_str());
+        texts.filter(|text| text.len() <= MAX_TEXT && !is_repeated(text)).take(MAX_TEXTS).collect()
+    }
+
     /// Returns the texts that say what fields without a name are for. No other field is between such a text and its field.
     pub(super) fn labels(&self) -> HashMap<NodeKey, FieldLabel<'a>> {
         let label = |number: &usize| {
@@ -186,9 +203,10 @@ impl<'a> NumberedItems<'a> {
             let (key, at) = item.node.zip(item.at).filter(|_| is_wanted)?;
             let own = self.range_at(at)?;
             let (parts, around) = self.parts_of(*number, &self.fields);
-            let label = match self.label_in_parts(own, &parts, BOXES.contains(&role)) {
-                Some(label) => label,
-                None => self.label_in_line(*number, own, around?)?,
+            let in_parts = self.label_in_parts(own, &parts, BOXES.contains(&role));
+            let label = match in_parts.or_else(|| self.label_in_line(*number, own, around?)) {
+                Some(label) => self.label_in_column(*number, label).unwrap_or(label),
+                None => self.label_over_column(*number)?,
             };
             Some((key, FieldLabel { text: &label.name, is_in_row: self.is_in_row(*number, &parts) }))
         };
@@ -245,6 +263,42 @@ impl<'a> NumberedItems<'a> {
         self.before(first, own.0).next().or_else(|| behind().filter(|text| is_first && self.is_in_line(number, text)))
     }
 
+    /// Returns the text over a field in place of one that is in the same line of texts, but over what is beside the field.
+    fn label_in_column(&self, number: usize, label: &Item) -> Option<&'a Item> {
+        let item = *self.items.get(number)?;
+        if !is_above(label, item) || is_over(label, item) {
+            return None;
+        }
+        let first = number.saturating_sub(MAX_ABOVE);
+        let texts = self.items.get(first..number)?.iter().rev().copied().filter(|text| is_label(text));
+        let over = texts.filter(|text| are_in_line(text, label) && is_over(text, item));
+        over.min_by(|one, other| offset(one, item).total_cmp(&offset(other, item)))
+    }
+
+    /// Returns the text over a field that is one of several beside each other, as in a table without heads: another text in the line of that
+    /// is over the field beside this one.
+    fn label_over_column(&self, number: usize) -> Option<&'a Item> {
+        let item = *self.items.get(number)?;
+        let place = self.fields.partition_point(|field| *field < number);
+        let first = number.saturating_sub(MAX_ABOVE);
+        let before = self.items.get(first..number)?;
+        let above = |text: &&Item| is_label(text) && is_above(text, item);
+        let at = before.iter().rposition(|text| above(text) && is_over(text, item))?;
+        let label = *before.get(at)?;
+        // A field between both that has another width is of another table, or of none.
+        let is_other = |other: &&Item| is_field(other) && is_over(other, item) && !is_as_wide(other, item);
+        if before.get(at..)?.iter().any(is_other) {
+            return None;
+        }
+        let line = || before.iter().copied().filter(above).filter(|text| are_in_line(text, label));
+        let is_headed = |other: &Item| {
+            let is_head = |text: &Item| is_over(text, other) && !is_over(text, item);
+            are_in_line(item, other) && !is_over(label, other) && line().any(is_head)
+        };
+        let mut beside = neighbors(&self.fields, place).filter_map(|other| self.items.get(*other).copied());
+        beside.any(is_headed).then_some(label)
+    }
+
     /// Returns true if a text is in the line of an item. What is a block of its own is in none.
     fn is_in_line(&self, number: usize, text: &Item) -> bool {
         let Some(item) = self.items.get(number) else { return false };
@@ -294,6 +348,41 @@ fn has_word(item: &Item) -> bool {
 /// Returns true for what may say what a field is for.
 fn is_label(item: &Item) -> bool {
     is_text(item) && item.name.len() <= MAX_TEXT && !item.is_message && item.role != "alert"
+}
+
+/// Returns true if two items are in one line, as far as their boxes are known.
+fn are_in_line(one: &Item, other: &Item) -> bool {
+    distance(Some(one), Some(other)).is_some_and(|distance| distance < OTHER_LINE)
+}
+
+/// Returns true if an item is further up than another one, wherever it is from left to right.
+fn is_above(item: &Item, other: &Item) -> bool {
+    let layouts = item.layout.as_ref().zip(other.layout.as_ref());
+    layouts.is_some_and(|(own, other)| own.y + own.height <= other.y + TOLERANCE)
+}
+
+/// Returns true if an item is above another one and in its column: the middle of one of them is between the sides of the other one.
+fn is_over(item: &Item, other: &Item) -> bool {
+    let has_middle = |one: &Layout, other: &Layout| {
+        let middle = other.x + other.width / 2.0;
+        one.x <= middle && middle <= one.x + one.width
+    };
+    let layouts = item.layout.as_ref().zip(other.layout.as_ref());
+    is_above(item, other) && layouts.is_some_and(|(own, other)| has_middle(own, other) || has_middle(other, own))
+}
+
+/// Returns true if two items begin and end at the same sides.
+fn is_as_wide(one: &Item, other: &Item) -> bool {
+    let layouts = one.layout.as_ref().zip(other.layout.as_ref());
+    layouts.is_some_and(|(one, other)| {
+        (one.x - other.x).abs() <= TOLERANCE && (one.width - other.width).abs() <= TOLERANCE * 2.0
+    })
+}
+
+/// Returns the distance of the left edges of two items.
+fn offset(one: &Item, other: &Item) -> f64 {
+    let layouts = one.layout.as_ref().zip(other.layout.as_ref());
+    layouts.map_or(f64::INFINITY, |(one, other)| (one.x - other.x).abs())
 }
 
 /// Returns the distance of two items, if their boxes are known: that of their middles from line to line, and the gap in a line.
@@ -399,6 +488,36 @@ mod tests {
     fn text_beyond_another_field_is_not_taken() {
         assert_eq!(texts("< Name _ _ >"), ["Name", ""]);
         assert_eq!(texts("< o _ Yes >")[0], "");
+    }
+
+    /// Returns the labels of the fields in one element with these items, each with the left and upper edge and the width of its box.
+    fn labels_in_grid(places: &[(&str, [f64; 3])]) -> Vec<String> {
+        let words: Vec<_> = places.iter().map(|(word, _)| *word).collect();
+        let TestPage { mut items, parts } = page(&format!("< {} >", words.join(" ")));
+        for (item, (_, [x, y, width])) in items.iter_mut().zip(places) {
+            item.layout = Some(Layout { x: *x, y: *y, width: *width, height: 20.0, ..Layout::default() });
+        }
+        let found = NumberedItems::new(&items, &parts).labels();
+        let text = |item: &Item| found.get(&item.node?).map(|label| label.text.to_owned());
+        items.iter().filter(|item| is_field(item)).map(|item| text(item).unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn field_below_a_row_of_labels_gets_that_of_its_column() {
+        let heads = [("Name", [0.0, 0.0, 40.0]), ("Amount", [200.0, 0.0, 50.0])];
+        let fields = |y, second| [("_", [0.0, y, 180.0]), ("_", [200.0, y, second])];
+        let one = [&heads[..], &fields(30.0, 180.0)].concat();
+        assert_eq!(labels_in_grid(&one), ["Name", "Amount"]);
+        let rows = [&one[..], &fields(60.0, 180.0)].concat();
+        assert_eq!(labels_in_grid(&rows), ["Name", "Amount", "Name", "Amount"], "two rows below them");
+        let pairs = [&one[..], &[("City", [0.0, 60.0, 30.0]), ("Zip", [200.0, 60.0, 30.0])], &fields(90.0, 180.0)];
+        assert_eq!(labels_in_grid(&pairs.concat()), ["Name", "Amount", "City", "Zip"], "labels of each row");
+        let with_button = [&heads[..], &fields(30.0, 180.0)[..1], &[("*Add", [200.0, 30.0, 50.0])]].concat();
+        assert_eq!(labels_in_grid(&with_button), ["Name"], "one field, and a button");
+        let wide = [&one[..1], &one[2..]].concat();
+        assert_eq!(labels_in_grid(&wide), ["Name", ""], "control: no label over the second one");
+        let last = [&one[..], &[("_", [0.0, 60.0, 380.0])], &fields(90.0, 180.0)].concat();
+        assert_eq!(labels_in_grid(&last)[3..], ["", ""], "a field with another width is between them");
     }
 
     #[test]

@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use super::accessibility::Accessibility;
 use super::actionable::Reason;
-use super::capture::{Backdrop, CapturedNode, Document, KeptSpace, Layout, add_backdrops, backdrop_in};
+use super::capture::{
+    Backdrop, CapturedNode, Document, KeptSpace, Layout, MAX_TRANSPARENCY, add_backdrops, backdrop_in,
+    note_opaque_frame,
+};
 use super::describe::{CLICKABLE, color, is_shown};
 use super::fields::States;
 use super::item::{
@@ -14,7 +17,7 @@ use super::item::{
     is_blank, is_limit, limited, merge_texts, neighbors,
 };
 use super::marks::STRUCK;
-use super::nodes::{BOXES, MAX_TRANSPARENCY, Nodes, PartOf, is_same_box};
+use super::nodes::{BOXES, Nodes, PartOf, is_same_box};
 use super::rows;
 use crate::output::mask;
 use crate::pdf::Pdf;
@@ -86,6 +89,13 @@ impl Part {
             };
             if let Some(part) = parts.get_mut(position) {
                 add_backdrops(&mut part.documents, backdrop);
+            }
+            let is_opaque =
+                parts.get(position).and_then(|part| part.documents.first()).is_some_and(Document::is_opaque);
+            if let Some((around, node)) = owner.filter(|_| is_opaque)
+                && let Some(around) = parts.get_mut(around)
+            {
+                note_opaque_frame(&mut around.documents, node);
             }
         }
     }
@@ -255,6 +265,17 @@ impl Nodes<'_> {
         }
     }
 
+    /// Adds the label of the hidden list that a page shows an element in place of.
+    fn add_label_of_list(&self, position: usize, role: &str, item: &mut Item) {
+        let list = self.stand_ins.get(&position).and_then(|label| self.facts(*label).control);
+        let is_list = list.and_then(|list| self.node(list)).is_some_and(|list| list.tag == "select");
+        let label = list.map(|list| self.label_text(list));
+        match label.filter(|label| !label.is_empty() && !item.name.contains(label)) {
+            Some(label) if is_list && role == "link" && !mask::is_sensitive(&label) => item.stand_for_list(label),
+            label => item.label = label,
+        }
+    }
+
     /// Returns the items in place of a node with these children.
     fn items(
         &self,
@@ -270,8 +291,9 @@ impl Nodes<'_> {
         if !node.is_element {
             return children;
         }
-        if node.tag == "br" {
-            return vec![Item::line_break()];
+        let is_break = node.tag == "br";
+        if let Some(text) = is_break.then(Item::line_break).or_else(|| self.formula(position, key, &children)) {
+            return vec![text];
         }
         if matches!(node.tag.as_str(), "select" | "textarea" | "input") {
             children.clear();
@@ -316,8 +338,7 @@ impl Nodes<'_> {
         if reason.is_some() || is_behind {
             self.add_notes(position, node, described.1, &mut item);
         }
-        let label = self.stand_ins.get(&position).and_then(|label| self.facts(*label).control);
-        item.label = label.map(|list| self.label_text(list)).filter(|label| !label.is_empty() && !name.contains(label));
+        self.add_label_of_list(position, role, &mut item);
         item.is_behind = is_behind;
         item.is_modal = self.says_modal(node) || self.is_before_mask(position, node);
         item.layout = node.layout.clone().filter(|_| reason.is_some() || is_cell);

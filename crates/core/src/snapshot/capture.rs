@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::shapes::{ClipShape, Orientation};
 use crate::gate::read_chromium;
 
 /// Computed styles that a capture must have, in this order.
@@ -52,7 +53,17 @@ pub const STYLES: &[&str] = &[
     "animation-play-state",
     "animation-duration",
     "will-change",
+    "scale",
+    "zoom",
+    "-webkit-text-stroke-color",
+    "text-shadow",
 ];
+
+/// Elements that are the window, or what it shows.
+pub(super) const OUTER: &[&str] = &["body", "html"];
+
+/// Part of the light that passes through an element which nobody sees.
+pub(super) const MAX_TRANSPARENCY: f64 = 0.95;
 
 /// Number of nodes within which the outermost elements of a document are.
 pub(super) const MAX_OUTER: usize = 1000;
@@ -149,6 +160,8 @@ pub(super) struct CapturedNode {
     pub(super) input: ListenedInput,
     /// Position of the document that a frame shows, in the same capture.
     pub(super) content: Option<usize>,
+    /// True if it is a frame that shows nothing of what is behind it.
+    pub(super) is_opaque_frame: bool,
     /// Value of a field.
     pub(super) value: Option<String>,
     pub(super) is_checked: bool,
@@ -204,6 +217,8 @@ pub(super) struct Layout {
     pub(super) is_scroller: bool,
     /// True if nothing of its content is shown to the left and right of the box, and nobody can scroll to it.
     pub(super) hides_sides: bool,
+    /// True if nothing of its content is shown above and below the box, and nobody can scroll to it.
+    pub(super) hides_ends: bool,
     /// True if nothing of its content is shown.
     pub(super) hides_content: bool,
     /// True if it is a box in a line of text, as an `inline-block` is.
@@ -352,6 +367,21 @@ impl Document {
         self.nodes.iter().filter(|node| self.is_dotted(node)).map(|node| node.id)
     }
 
+    /// Returns the ids of the transparent elements that an animation may be about to show.
+    pub fn animated(&self) -> impl Iterator<Item = u64> {
+        let is_animated =
+            |layout: &Layout| layout.look.still_transparency > MAX_TRANSPARENCY && !layout.look.is_still();
+        let nodes = self.nodes.iter().filter(|node| node.is_element);
+        nodes.filter(move |node| node.layout.as_ref().is_some_and(is_animated)).map(|node| node.id)
+    }
+
+    /// Notes the elements with these ids that no animation shows.
+    pub fn note_still(&mut self, still: &HashSet<u64>) {
+        for node in self.nodes.iter_mut().filter(|node| node.is_element && still.contains(&node.id)) {
+            node.layout.iter_mut().for_each(|layout| layout.look.transparency = layout.look.still_transparency);
+        }
+    }
+
     /// Returns true if the node is a field or an editor that shows dots in place of its letters by a style.
     pub(super) fn is_dotted(&self, node: &CapturedNode) -> bool {
         let is_typed = |kind: &str| !UNTYPED.contains(&kind.to_ascii_lowercase().as_str());
@@ -382,6 +412,13 @@ impl Document {
         }
     }
 
+    /// Returns true if its background hides what is behind it.
+    pub(super) fn is_opaque(&self) -> bool {
+        let outer = self.nodes.iter().take(MAX_OUTER).filter(|node| OUTER.contains(&node.tag.as_str()));
+        let mut looks = outer.filter_map(|node| node.layout.as_ref());
+        looks.any(|layout| layout.is_visible && !layout.look.has_picture && opaque(&layout.color).is_some())
+    }
+
     /// Returns the value of an attribute of a node.
     pub(super) fn attribute(&self, node: &CapturedNode, name: &str) -> Option<&str> {
         attribute(node, &self.strings, name)
@@ -400,7 +437,7 @@ impl RawDocument {
     /// Returns the length of all texts, names and styles that are kept or read for each node, in bytes.
     fn length(&self, strings: &[String]) -> usize {
         let length = |index: &i64| string(strings, *index).len();
-        let is_kept = |(place, _): &(usize, &i64)| !matches!(*place, 2 | 7 | 24 | 25);
+        let is_kept = |(place, _): &(usize, &i64)| !matches!(*place, 2 | 7 | 24 | 25 | 41);
         let styles = self.layout.styles.iter().flat_map(|styles| styles.iter().enumerate().filter(is_kept));
         let read = ["class", "id"];
         let attributes = self.nodes.attributes.iter().flat_map(|attributes| attributes.chunks_exact(2));
@@ -515,6 +552,8 @@ impl Layout {
             is_painted,
             is_scroller: [style(4), style(5)].iter().any(|overflow| matches!(*overflow, "auto" | "scroll")),
             hides_sides: matches!(style(4), "hidden" | "clip"),
+            // A cell may be higher than its row.
+            hides_ends: matches!(style(5), "hidden" | "clip") && !is_table_part(display),
             hides_content: style(17) == "hidden" || display == "none",
             is_inline_box: display.starts_with("inline-") && !is_box,
             is_arranged: matches!(display, "flex" | "inline-flex" | "grid" | "inline-grid"),
@@ -580,14 +619,25 @@ pub(super) fn add_backdrops(documents: &mut [Document], outermost: Backdrop) {
     for position in 0..documents.len() {
         let Some(document) = documents.get(position) else { return };
         let inner = |(at, node): (usize, &CapturedNode)| {
-            Some((node.content.filter(|content| *content > position)?, document.backdrop_of(at)))
+            Some((node.content.filter(|content| *content > position)?, at, document.backdrop_of(at)))
         };
         let inner: Vec<_> = document.nodes.iter().enumerate().filter_map(inner).collect();
-        for (content, backdrop) in inner {
-            if let Some(inner) = documents.get_mut(content) {
-                inner.backdrop = backdrop;
+        for (content, at, backdrop) in inner {
+            let Some(inner) = documents.get_mut(content) else { continue };
+            inner.backdrop = backdrop;
+            let is_opaque = inner.is_opaque();
+            if let Some(frame) = documents.get_mut(position).and_then(|document| document.nodes.get_mut(at)) {
+                frame.is_opaque_frame = is_opaque;
             }
         }
+    }
+}
+
+/// Notes that the frame of an element with an id, in one of these documents, shows nothing of what is behind it.
+pub(super) fn note_opaque_frame(documents: &mut [Document], owner: u64) {
+    let mut nodes = documents.iter_mut().flat_map(|document| &mut document.nodes);
+    if let Some(frame) = nodes.find(|node| node.is_element && node.id == owner) {
+        frame.is_opaque_frame = true;
     }
 }
 
@@ -806,13 +856,15 @@ fn sort_arranged(nodes: &[CapturedNode], parent: usize, children: &mut Vec<usize
     let (mut placed, mut others) = (Vec::new(), Vec::new());
     for child in children.iter().copied() {
         let layout = nodes.get(child).and_then(|node| node.layout.as_ref());
-        match layout.filter(|layout| layout.width > 0.0 && layout.height > 0.0) {
+        let is_empty = sized.get(child) != Some(&true);
+        match layout {
+            _ if is_empty => others.push(child),
             // What is placed elsewhere may be in front of the others.
             Some(layout) if layout.look.is_absolute || layout.look.is_fixed => return false,
+            // Without a size, it has its place among the others: what is in it may be placed elsewhere.
             Some(layout) => placed.push((child, TextBox::of(layout).mirrored(own.is_right_to_left))),
             // What is in an element without a box has a place of its own.
-            None if sized.get(child) == Some(&true) => return false,
-            None => others.push(child),
+            None => return false,
         }
     }
     let is_order = |order: &[usize]| order.iter().eq(placed.iter().map(|(child, _)| child));
@@ -829,7 +881,8 @@ fn sort_arranged(nodes: &[CapturedNode], parent: usize, children: &mut Vec<usize
 /// Returns the children with these boxes in the order of rows, from above to below and from the left to the right. Returns `None` if they are
 /// in no rows.
 fn in_rows(mut placed: Vec<(usize, TextBox)>) -> Option<Vec<usize>> {
-    placed.sort_by(|(_, one), (_, other)| one.y.total_cmp(&other.y));
+    // What has no height is above what begins at the same place.
+    placed.sort_by(|(_, one), (_, other)| one.y.total_cmp(&other.y).then(one.height.total_cmp(&other.height)));
     let mut rows: Vec<(f64, Vec<(usize, TextBox)>)> = Vec::new();
     for (child, own) in placed {
         // Boxes that touch may overlap by a part of a pixel.
@@ -933,6 +986,9 @@ const PRESSED: &[&str] = &["mousedown", "pointerdown", "touchstart", "dragstart"
 /// Kinds that a pointer causes without a button.
 const HOVERED: &[&str] = &["mouseenter", "mouseover", "mousemove", "pointerenter", "pointerover", "pointermove"];
 
+/// Kinds by which a page scrolls what the browser does not.
+const WHEELED: &[&str] = &["wheel", "mousewheel", "DOMMouseScroll", "touchmove"];
+
 /// Number of kinds from which on a node is the root of a library that listens to everything, and tells nothing.
 const ROOT: usize = 20;
 
@@ -942,6 +998,7 @@ pub struct PageListeners(HashMap<u64, HashSet<String>>);
 
 /// Input that a node takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties")]
 pub(super) struct ListenedInput {
     /// True if a mouse click, or another press of a button, does something here.
     pub(super) is_clickable: bool,
@@ -949,6 +1006,8 @@ pub(super) struct ListenedInput {
     pub(super) is_pressed: bool,
     /// True if the pointer alone does something here.
     pub(super) is_hovered: bool,
+    /// True if the page may scroll what is here.
+    pub(super) is_wheeled: bool,
 }
 
 impl PageListeners {
@@ -964,7 +1023,12 @@ impl PageListeners {
             return ListenedInput::default();
         }
         let has = |known: &[&str]| known.iter().any(|kind| kinds.contains(*kind));
-        ListenedInput { is_clickable: is_clickable || has(POINTED), is_pressed: has(PRESSED), is_hovered: has(HOVERED) }
+        ListenedInput {
+            is_clickable: is_clickable || has(POINTED),
+            is_pressed: has(PRESSED),
+            is_hovered: has(HOVERED),
+            is_wheeled: has(WHEELED),
+        }
     }
 }
 
@@ -1020,9 +1084,28 @@ pub(super) struct Paint {
     pub(super) is_sticky: bool,
     /// True if what stays where it is in the window does so in this element instead.
     pub(super) holds_fixed: bool,
+    /// True if its look changes by itself, now or later.
+    pub(super) is_animated: bool,
+    /// The same part of the light if no animation changes it.
+    pub(super) still_transparency: f64,
+    /// Directions of its sides, unless these are straight and of the usual size.
+    pub(super) turned: Option<Box<Orientation>>,
+    /// True if its sides have other directions, which are not known.
+    pub(super) is_turned_somehow: bool,
+    /// Size of its pixels in what is around it; 0 if nothing says so.
+    pub(super) zoom: f64,
+    /// Shape to which it is cut, if that is known.
+    pub(super) clip_shape: Option<Box<ClipShape>>,
+    /// Colors of the edges and shadows of its letters.
+    pub(super) edge_colors: Vec<String>,
 }
 
 impl Paint {
+    /// Returns true if its look is that without an animation.
+    fn is_still(&self) -> bool {
+        self.transparency >= self.still_transparency
+    }
+
     /// Returns the look that computed styles tell, each by its place in [`STYLES`], with the place in the order of painting.
     fn of<'a>(style: &impl Fn(usize) -> &'a str, order: i64) -> Self {
         let is_each = |at: usize, wanted: &str| style(at).split(", ").all(|own| own == wanted);
@@ -1030,12 +1113,15 @@ impl Paint {
         // One that takes no time shows what it does already.
         let is_animated = is_named && !is_each(36, "0s");
         let is_none = |at: usize| matches!(style(at), "none" | "");
+        let turned = Orientation::of(style(30), style(31), style(38));
+        let is_filled = style(20).is_empty() || !is_transparent(style(20));
+        let has_edges = !matches!(style(21), "0px" | "");
+        let opacity = style(10).parse::<f64>().ok();
+        let still_transparency = opacity.map_or(0.0, |opacity| 1.0 - opacity.clamp(0.0, 1.0) * filtered(style(24)));
         Self {
             // What is animated may be about to appear.
-            transparency: match style(10).parse::<f64>() {
-                Ok(opacity) if !is_animated || is_paused => 1.0 - opacity.clamp(0.0, 1.0) * filtered(style(24)),
-                _ => 0.0,
-            },
+            transparency: if !is_animated || is_paused { still_transparency } else { 0.0 },
+            still_transparency,
             is_faded: style(16).split(", ").any(|time| !matches!(time, "0s" | "")) || is_animated && is_paused,
             is_cut: is_cut(if matches!(style(13), "absolute" | "fixed") { style(11) } else { "" }, style(12))
                 || is_masked(style(25)),
@@ -1043,12 +1129,14 @@ impl Paint {
             is_fixed: style(13) == "fixed",
             is_positioned: !matches!(style(13), "static" | ""),
             // Letters without a filling may be drawn by their edges.
-            text_color: if style(20).is_empty() || is_transparent(style(20)) && !matches!(style(21), "0px" | "") {
-                style(14)
-            } else {
-                style(20)
+            text_color: match (style(20), style(40)) {
+                (_, edge) if !is_filled && has_edges && !edge.is_empty() => edge,
+                ("", _) => style(14),
+                (_, "") if !is_filled && has_edges => style(14),
+                (fill, _) => fill,
             }
             .to_owned(),
+            edge_colors: edge_colors(if has_edges { style(40) } else { "" }, style(41)),
             has_picture: !matches!(style(7), "none" | "") || style(22) == "text" && !is_transparent(style(6)),
             has_no_ink: [9, 23].iter().all(|paint| !style(*paint).is_empty() && is_transparent(style(*paint))),
             is_struck: style(26).contains("line-through"),
@@ -1067,8 +1155,39 @@ impl Paint {
             is_sticky: style(13) == "sticky",
             holds_fixed: [24, 30, 31].iter().any(|at| !is_none(*at))
                 || ["transform", "filter", "perspective"].iter().any(|name| style(37).contains(name)),
+            is_animated,
+            is_turned_somehow: turned.is_none(),
+            turned: turned.filter(|turned| *turned != Orientation::default()).map(Box::new),
+            zoom: style(39).parse().unwrap_or_default(),
+            clip_shape: ClipShape::parse(style(12)).map(Box::new),
         }
     }
+}
+
+/// Maximum number of shadows of letters that are read.
+const MAX_SHADOWS: usize = 8;
+
+/// Returns the colors in which a computed `text-shadow` and the edges of letters show these, if their inside does not.
+fn edge_colors(edge: &str, shadow: &str) -> Vec<String> {
+    let mut colors = Vec::new();
+    if !is_transparent(edge) {
+        colors.push(edge.to_owned());
+    }
+    if !matches!(shadow, "none" | "") {
+        // A color is the first of a shadow, and has a blank behind it.
+        let shadows = shadow.split("rgb").skip(1).take(MAX_SHADOWS);
+        let known = shadows.filter_map(|shadow| Some(format!("rgb{})", shadow.split_once(')')?.0)));
+        colors.extend(known.filter(|color| !is_transparent(color)));
+        if shadow.len() > MAX_EFFECT || !shadow.contains("rgb") {
+            colors.push("unknown".to_owned());
+        }
+    }
+    colors
+}
+
+/// Returns true for a `display` of a part of a table that is no box of its content.
+fn is_table_part(display: &str) -> bool {
+    display.starts_with("table-") && !matches!(display, "table-cell" | "table-caption")
 }
 
 /// Maximum length of a `filter` or a `mask-image` that is read, in bytes: each node may have a long one.
@@ -1339,12 +1458,17 @@ mod tests {
             (35, "animation-play-state"),
             (36, "animation-duration"),
             (37, "will-change"),
+            (38, "scale"),
+            (39, "zoom"),
+            (40, "-webkit-text-stroke-color"),
+            (41, "text-shadow"),
         ] {
             assert_eq!(STYLES[place], name);
         }
     }
 
-    /// Returns the order of the children of an element that arranges them, with these left and upper edges and sizes.
+    /// Returns the order of the children of an element that arranges them, with these left and upper edges and sizes. What has no height has
+    /// a box in it that is placed elsewhere.
     fn arranged(places: &[[f64; 4]], is_right_to_left: bool) -> Vec<usize> {
         let layout = |[x, y, width, height]: [f64; 4]| Layout { x, y, width, height, ..Layout::default() };
         let around = Layout { is_arranged: true, is_right_to_left, ..layout([0.0, 0.0, 900.0, 900.0]) };
@@ -1352,6 +1476,9 @@ mod tests {
         let mut nodes = vec![CapturedNode { layout: Some(around), ..CapturedNode::default() }];
         nodes.extend(places.iter().copied().map(child));
         let mut children: Vec<_> = (1..nodes.len()).collect();
+        for parent in children.iter().filter(|child| places[**child - 1][3] == 0.0) {
+            nodes.push(CapturedNode { parent: Some(*parent), ..child([-9999.0, 0.0, 50.0, 20.0]) });
+        }
         sort_arranged(&nodes, 0, &mut children, &sized(&nodes));
         children
     }
@@ -1371,6 +1498,8 @@ mod tests {
         let beside = [[60.0, 0.0, 50.0, 20.0], [60.0, 20.0, 50.0, 20.0], [0.0, 0.0, 50.0, 40.0]];
         assert_eq!(arranged(&beside, false), [1, 2, 3], "no rows");
         assert_eq!(arranged(&[row(50.0), [0.0, 0.0, 0.0, 20.0], row(0.0)], false), [3, 1, 2], "one shows nothing");
+        let placed_elsewhere = [0.0, 20.0, 50.0, 0.0];
+        assert_eq!(arranged(&[column(20.0), placed_elsewhere, column(0.0)], false), [3, 2, 1], "one has no height");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::capture::{Backdrop, CapturedNode, Document, Layout, MAX_OUTER, is_same_color, is_transparent, opaque};
-use super::nodes::{MAX_TRANSPARENCY, Nodes, has_box};
+use super::capture::{
+    Backdrop, CapturedNode, Document, Layout, MAX_OUTER, MAX_TRANSPARENCY, OUTER, is_same_color, is_transparent, opaque,
+};
+use super::nodes::{Nodes, has_box};
 
 /// Minimum height of a text that a person can read, in CSS pixels.
 const MIN_TEXT: f64 = 4.0;
@@ -193,7 +195,8 @@ impl<'a> Nodes<'a> {
         // The browser chooses the color of a page without a background by that of its text.
         let outer = || self.document.nodes.iter().take(MAX_OUTER).find(|node| node.tag == "html")?.layout.as_ref();
         let is_default = behind.is_none() && outer().is_some_and(|outer| is_same_color(color, &outer.look.text_color));
-        if !is_on_picture && !is_in_drawing && !is_default && is_like(background) {
+        let has_edges = layout.look.edge_colors.iter().any(|edge| !is_same_color(edge, background));
+        if !is_on_picture && !is_in_drawing && !is_default && !has_edges && is_like(background) {
             // What the text is on may be drawn by an element beside those around it.
             let is_other = |at: &usize| {
                 let Some(other) = self.node(*at) else { return false };
@@ -207,6 +210,9 @@ impl<'a> Nodes<'a> {
             let found = behind_texts.drawn.iter().take(behind_texts.left).position(is_other);
             behind_texts.left = behind_texts.left.saturating_sub(found.unwrap_or(behind_texts.drawn.len()));
             return found.is_none();
+        }
+        if self.is_under_flow(position, node, layout) {
+            return true;
         }
         let is_cover = |cover: &usize| {
             let cover_layout = self.node(*cover).and_then(|cover| cover.layout.as_ref());
@@ -222,6 +228,46 @@ impl<'a> Nodes<'a> {
         });
         behind_texts.left = behind_texts.left.saturating_sub(compared);
         is_covered
+    }
+
+    /// Returns true if a text is in an element behind the flow of its layer, and what is around that in the flow is painted over it.
+    fn is_under_flow(&self, position: usize, node: &CapturedNode, text: &Layout) -> bool {
+        let facts = self.facts(position);
+        if !facts.is_behind_flow || facts.is_turned {
+            return false;
+        }
+        let layout = |at: usize| self.node(at).and_then(|node| node.layout.as_ref());
+        // What has the place of what is around it in the order of painting is no layer. A layer with an earlier place than one in it may keep that.
+        let order_around = |at: usize| {
+            let around = self.node(at).map(|node| self.around(node)).into_iter().flatten().take(MAX_OUTER);
+            around.filter_map(layout).map(|around| around.look.order).next()
+        };
+        let mut behind: Option<i64> = None;
+        let around = self.around(node).take(MAX_OUTER).filter_map(|at| Some((at, layout(at)?)));
+        for (at, own) in around {
+            let is_layer = order_around(at).is_some_and(|around| around != own.look.order);
+            if own.look.is_behind_flow && is_layer {
+                behind = Some(own.look.order);
+            } else if is_layer && behind.is_some_and(|behind| own.look.order < behind) {
+                behind = None;
+            } else if behind.is_some() && self.hides_what_is_behind(at, own) && contains(own, text) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns true if nothing of what is behind the box of an element can be seen.
+    fn hides_what_is_behind(&self, position: usize, own: &Layout) -> bool {
+        let is_outer = self.node(position).is_none_or(|node| OUTER.contains(&node.tag.as_str()));
+        !is_outer
+            && !own.is_inline
+            && !own.look.has_picture
+            && !own.look.is_cut
+            && !own.look.has_clip_path
+            && opaque(&own.color).is_some()
+            && own.is_visible
+            && own.look.transparency <= 0.0
     }
 
     /// Returns true if an element is painted before a text, behind a part of it that counts. One that stays in the window is behind all of the page
@@ -272,7 +318,7 @@ impl<'a> Nodes<'a> {
             let is_cover = layout.look.is_absolute
                 && !layout.look.is_cut
                 && !layout.look.has_clip_path
-                && opaque(&layout.color).is_some()
+                && (node.is_opaque_frame || opaque(&layout.color).is_some())
                 && layout.is_visible
                 && layout.look.transparency <= 0.0
                 && !matches!(around.tag.as_str(), "html" | "body")

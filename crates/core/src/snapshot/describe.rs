@@ -151,6 +151,9 @@ impl Nodes<'_> {
         if has_role {
             return role;
         }
+        if let Some(role) = self.table_roles.get(&node.id) {
+            return role;
+        }
         let of_tag = self.role_of_tag(node);
         let authored = || self.authored_role(node).filter(|_| of_tag == "generic");
         authored().unwrap_or(of_tag)
@@ -203,7 +206,7 @@ impl Nodes<'_> {
         // A tooltip is no name of what has a text.
         let is_tooltip =
             !is_authored() && self.role(node) == "listitem" && !self.text_below(position, None, true).is_empty();
-        let has_own = |accessible: &&Accessible| !(is_container(&accessible.role) || is_tooltip) || is_authored();
+        let has_own = |_: &&Accessible| !(is_container(self.role(node)) || is_tooltip) || is_authored();
         let name = accessible.filter(has_own).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
         let label = || Some(self.label_text(position)).filter(|label| !label.is_empty());
         let content = || {

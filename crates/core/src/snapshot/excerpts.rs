@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::build::Part;
 use super::capture::{CapturedNode, Document};
-use super::item::{Item, Line, MORE, NodeKey, collapse};
+use super::item::{Item, Line, MORE, NodeKey, collapse, glued, is_unspaced};
 use crate::output::mask::{self, Literals};
 
 /// Maximum number of matches that are shown.
@@ -25,6 +25,8 @@ const WHOLE: &[&str] = &["article", "listitem", "option", "row", "treeitem"];
 #[derive(Clone, Debug)]
 pub struct Wanted {
     text: String,
+    /// The text without the blanks between Chinese characters, if it has any of those.
+    glued: Option<String>,
     secrets: Literals,
 }
 
@@ -55,12 +57,19 @@ impl Wanted {
     /// Creates what is looked for. Case and the kind of blanks do not matter. These secrets are not found.
     #[must_use]
     pub fn new(text: &str, secrets: Literals) -> Self {
-        Self { text: collapse(text).to_lowercase(), secrets }
+        let glued = text.contains(is_unspaced).then(|| glued(text).to_lowercase());
+        Self { text: collapse(text).to_lowercase(), glued, secrets }
     }
 
     fn is_in(&self, text: &str) -> bool {
+        let masked = |text: &str| mask::text(&self.secrets.mask_text(text)).into_owned();
         let has = |text: &str| collapse(text).to_lowercase().contains(&self.text);
-        has(text) && has(&mask::text(&self.secrets.mask_text(text)))
+        // A secret is one without its blanks, too.
+        let is_glued_in = |wanted: &String| {
+            let has = |text: &str| glued(text).to_lowercase().contains(wanted);
+            has(text) && has(&masked(&glued(&masked(text))))
+        };
+        has(text) && has(&masked(text)) || self.glued.as_ref().is_some_and(is_glued_in)
     }
 
     fn is_any<'a>(&self, role: &str, name: &str, mut states: impl Iterator<Item = &'a Value>) -> bool {
@@ -303,6 +312,17 @@ mod tests {
         let two = [grid(vec![head(["Code", "Sum"])]), grid(vec![head(["Code", "Price"])])];
         let flat: Vec<_> = two.into_iter().flatten().flat_map(|grid| grid.children).skip(50).collect();
         assert!(!among(flat, "order 42", &[]).0.contains("Sum"), "that of another table");
+    }
+
+    #[test]
+    fn blanks_between_chinese_characters_are_not_looked_for() {
+        let page = |text: &str| vec![Item::new("button", text)];
+        let (glued, spaced) = ("\u{767b}\u{5f55}", "\u{767b} \u{5f55}");
+        for (drawn, asked) in [(spaced, glued), (glued, spaced)] {
+            assert!(!among(page(drawn), asked, &[]).0.is_empty(), "{drawn} {asked}");
+            assert_eq!(among(page(drawn), asked, &[glued]).0, "", "a secret: {drawn}");
+        }
+        assert_eq!(among(page("Log in"), "login", &[]).0, "", "control");
     }
 
     #[test]

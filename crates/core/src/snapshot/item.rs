@@ -164,6 +164,16 @@ impl Item {
         Self { is_inline: true, ..Self::new(TEXT, text) }
     }
 
+    /// Makes the item of a link that a page shows in place of a list that of the list: its text is what is chosen.
+    pub(super) fn stand_for_list(&mut self, label: String) {
+        "combobox".clone_into(&mut self.role);
+        let chosen = std::mem::replace(&mut self.name, label);
+        self.states.retain(|(name, _)| *name != "url");
+        if !chosen.is_empty() {
+            self.states.insert(0, ("value", chosen.into()));
+        }
+    }
+
     /// Creates the end of a line of text.
     pub(super) fn line_break() -> Self {
         Self { is_break: true, ..Self::text(" ") }
@@ -369,6 +379,30 @@ pub(super) fn collapse(text: &str) -> String {
     collapsed
 }
 
+/// Returns a text with single blanks, and none between two characters of a script that writes no blanks between words: designs add them to
+/// short texts of buttons and labels.
+pub(super) fn glued(text: &str) -> String {
+    let collapsed = collapse(text);
+    let mut glued = String::with_capacity(collapsed.len());
+    let mut characters = collapsed.chars().peekable();
+    while let Some(character) = characters.next() {
+        let mut is_between = || glued.ends_with(is_unspaced) && characters.peek().copied().is_some_and(is_unspaced);
+        if character != ' ' || !is_between() {
+            glued.push(character);
+        }
+    }
+    glued
+}
+
+/// Returns true for a Chinese or Japanese character.
+pub(super) const fn is_unspaced(character: char) -> bool {
+    matches!(
+        character,
+        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
 /// Returns the lines of a text whose white space is kept, without empty ones at its ends.
 fn kept_lines(text: &str, space: KeptSpace) -> String {
     let line = |line: &str| {
@@ -556,6 +590,13 @@ mod tests {
     fn characters_without_a_picture_are_left_out() {
         assert_eq!(collapse("a\u{e0041}\u{ad}b \u{200b}c\u{2060}"), "ab c");
         assert_eq!(collapse("\u{1f468}\u{200d}\u{1f469}"), "\u{1f468}\u{200d}\u{1f469}", "one picture of two");
+    }
+
+    #[test]
+    fn blanks_between_chinese_characters_are_left_out() {
+        assert_eq!(glued(" \u{767b} \u{5f55} "), "\u{767b}\u{5f55}");
+        assert_eq!(glued("\u{59d3}\u{3000}\u{540d} A \u{767b} B c"), "\u{59d3}\u{540d} A \u{767b} B c");
+        assert_eq!(glued("\u{c0ac} \u{acfc}"), "\u{c0ac} \u{acfc}", "Korean writes blanks");
     }
 
     /// Returns the text of a block with these parts: the white space of each that is shown, or the end of a line.

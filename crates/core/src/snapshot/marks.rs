@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::capture::{CapturedNode, SHAPES, hex, is_same_color};
+use super::capture::{CapturedNode, MAX_TRANSPARENCY, SHAPES, hex, is_same_color};
 use super::describe::color;
 use super::fields::States;
 use super::item::{CELLS, Item, MAX_COMPARED, NodeKey, collapse, cut, is_blank};
-use super::nodes::{MAX_TRANSPARENCY, Nodes};
+use super::nodes::Nodes;
 
 /// Elements whose text is struck without a style.
 pub(super) const STRUCK: &[&str] = &["del", "s", "strike"];

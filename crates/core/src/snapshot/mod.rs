@@ -17,13 +17,17 @@ mod covers;
 mod describe;
 mod excerpts;
 mod fields;
+mod formulas;
 mod gaps;
 mod item;
 mod marks;
 mod nodes;
 mod rows;
 mod search;
+mod shapes;
+mod sight;
 mod split;
+mod tables;
 
 use std::collections::HashMap;
 

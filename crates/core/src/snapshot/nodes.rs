@@ -6,8 +6,10 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use super::accessibility::{Accessibility, Accessible};
-use super::capture::{CapturedNode, Document, Layout, MAX_OUTER, TextBox};
+use super::capture::{CapturedNode, Document, Layout, MAX_OUTER, MAX_TRANSPARENCY, TextBox};
 use super::gaps::TextPlace;
+use super::sight::Sight;
+use super::tables::{self, TableRoles};
 
 /// Words in the class of one of several elements that a page shows as the one that is chosen.
 const CHOSEN: &[&str] = &["active", "selected", "current"];
@@ -40,9 +42,6 @@ pub(super) const BOXES: &[&str] = &["checkbox", "radio", "switch"];
 
 /// Roles of the parts of a widget of which one takes the focus.
 pub(super) const FOCUSED_PARTS: &[&str] = &["columnheader", "gridcell", "row", "rowheader"];
-
-/// Part of the light that passes through an element which nobody sees.
-pub(super) const MAX_TRANSPARENCY: f64 = 0.95;
 
 /// Position to the left that nobody scrolls back from, in CSS pixels.
 const FAR_AWAY: f64 = -5000.0;
@@ -81,6 +80,8 @@ pub(super) struct OptionLabels {
 pub(super) struct Nodes<'a> {
     pub(super) document: &'a Document,
     accessibility: &'a Accessibility,
+    /// Roles of the parts of tables that are not called so.
+    pub(super) table_roles: TableRoles,
     pub(super) facts: Vec<Facts>,
     ids: HashMap<(Option<usize>, &'a str), usize>,
     /// Labels, by the position of what they label.
@@ -160,10 +161,8 @@ pub(super) struct Facts {
     pub(super) transparency: f64,
     /// True if an element around it does not show it, as a carousel its next slide.
     is_beside: bool,
-    /// Sides between which that is shown which flows in it.
-    sides: Sides,
-    /// Sides between which that is shown which is placed in it.
-    placed_sides: Sides,
+    /// True if nothing of what is in it is shown.
+    shows_nothing: bool,
     /// True if an element around it can be scrolled.
     is_in_scroller: bool,
     /// True if it has the focus.
@@ -211,7 +210,9 @@ pub(super) struct Facts {
     /// Place of the layer that it is in, or is itself.
     layer_order: Option<i64>,
     /// True if it, or an element around it, is behind the flow of a layer.
-    is_behind_flow: bool,
+    pub(super) is_behind_flow: bool,
+    /// True if it, or an element around it, may be turned.
+    pub(super) is_turned: bool,
 }
 
 /// Positions of the elements around a node that are in the line of text that it is in.
@@ -231,45 +232,6 @@ impl LineBoxes {
             Some(own) if !own.is_inline => Self::default(),
             Some(own) if own.is_painted => Self { painted: position, ..self },
             _ => self,
-        }
-    }
-}
-
-/// Sides between which what is in an element is shown, in CSS pixels.
-#[derive(Clone, Copy, Debug)]
-struct Sides {
-    left: f64,
-    right: f64,
-}
-
-impl Default for Sides {
-    fn default() -> Self {
-        Self { left: f64::NEG_INFINITY, right: f64::INFINITY }
-    }
-}
-
-impl Sides {
-    /// Returns true if a part of the box is between them.
-    fn has(self, layout: &Layout) -> bool {
-        // Where boxes meet, their edges may differ by a part of a pixel.
-        let edge = (layout.width / 2.0).min(1.0);
-        let is_between = layout.x + edge < self.right && layout.x + layout.width - edge > self.left;
-        self.left < self.right && (layout.width <= 0.0 || is_between)
-    }
-
-    /// Returns those of what is in an element that is between these.
-    fn inside(self, node: &CapturedNode) -> Self {
-        let Some(layout) = &node.layout else { return self };
-        if shows_nothing(node) {
-            Self { left: f64::INFINITY, right: f64::NEG_INFINITY }
-        } else if layout.is_inline {
-            self
-        } else if layout.hides_sides {
-            Self { left: self.left.max(layout.x), right: self.right.min(layout.x + layout.width) }
-        } else if layout.is_scroller && self.has(layout) {
-            Self::default()
-        } else {
-            self
         }
     }
 }
@@ -300,15 +262,6 @@ impl Facts {
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_clipped || self.is_beside
     }
-
-    /// Returns the sides between which an element in this one is shown.
-    fn sides_of(&self, layout: &Layout) -> Sides {
-        match (layout.look.is_fixed, layout.look.is_absolute) {
-            (true, _) => Sides::default(),
-            (_, true) => self.placed_sides,
-            _ => self.sides,
-        }
-    }
 }
 
 impl<'a> Nodes<'a> {
@@ -317,6 +270,7 @@ impl<'a> Nodes<'a> {
         let mut nodes = Self {
             document,
             accessibility,
+            table_roles: tables::roles(document, accessibility),
             facts: Vec::new(),
             ids: document.ids(),
             labels: HashMap::new(),
@@ -428,6 +382,8 @@ impl<'a> Nodes<'a> {
         let around_overlay: HashSet<usize> = overlay.into_iter().flat_map(|at| self.with_around(at)).collect();
         let mut facts: Vec<Facts> = Vec::with_capacity(self.document.nodes.len());
         let mut with_head = HashSet::new();
+        // Sights of the elements around a node, each with its position.
+        let mut sights: Vec<(usize, Sight)> = Vec::new();
         for (position, node) in self.document.nodes.iter().enumerate() {
             let parent = node.parent.and_then(|parent| self.node(parent));
             let around = node.parent.and_then(|parent| facts.get(parent)).copied().unwrap_or(outside);
@@ -438,7 +394,6 @@ impl<'a> Nodes<'a> {
             // The first one of a `details` is shown, whether that is open or not.
             let is_head = node.tag == "summary" && with_head.insert(node.parent);
             let own = node.layout.as_ref();
-            let is_outer = matches!(node.tag.as_str(), "html" | "body");
             // A field is often over the picture of one, and takes the pointer there. A text field that nobody sees is a trap for programs,
             // unless something is drawn for it.
             let takes_pointer = own.is_some_and(|own| own.takes_pointer);
@@ -457,18 +412,29 @@ impl<'a> Nodes<'a> {
                 || parent.is_some_and(|parent| self.is_closed(parent) && !is_head || hides_content(parent));
             let is_fixed = own.is_some_and(|own| own.look.is_fixed) && !around.holds_fixed;
             let stays = own.is_some_and(|own| own.look.is_sticky) || is_fixed;
-            let shown = own.map_or(around.sides, |own| around.sides_of(own));
-            let inner = if is_outer { shown } else { shown.inside(node) };
+            while sights.last().is_some_and(|(at, _)| Some(*at) != node.parent) {
+                sights.pop();
+            }
+            // Nothing around it cuts what the browser draws in front of the page.
+            let is_in_front = node.tag == "dialog" || self.document.attribute(node, "popover").is_some();
+            let sight = sights.last().filter(|_| !is_in_front).map_or_else(Sight::default, |(_, sight)| *sight);
+            let sight = sight.inside(position, node, self.max_cut_height(node));
+            sights.push((position, sight));
             facts.push(Facts {
                 is_undrawn,
-                is_beside: own.is_some_and(|own| !shown.has(own)),
-                sides: inner,
-                placed_sides: if own.is_some_and(|own| own.look.is_positioned) { inner } else { around.placed_sides },
+                // A transparent field stands for what is around it.
+                is_beside: own.is_some_and(|own| {
+                    let stands_for_it = is_field && own.look.transparency > MAX_TRANSPARENCY;
+                    sight.is_beside || stands_for_it && around.is_beside
+                }),
+                shows_nothing: sight.shows_nothing,
+                is_turned: sight.is_turned(),
                 is_clipped: around.is_clipped
                     || is_undrawn
                     || !around.is_in_scroller
                         && parent.is_some_and(|parent| self.is_parked(parent, around.is_in_fixed))
-                    || own.is_some_and(|own| own.look.is_cut || (!is_outer && own.is_clipped && is_dot(own))),
+                    || sight.is_cut
+                    || own.is_some_and(|own| own.look.is_cut),
                 transparency: 1.0 - (1.0 - around.transparency) * (1.0 - own_transparency),
                 is_in_scroller: !is_fixed
                     && (around.is_in_scroller || parent.is_some_and(|parent| self.is_scroller(parent))),
@@ -499,6 +465,14 @@ impl<'a> Nodes<'a> {
             });
         }
         facts
+    }
+
+    /// Returns the height up to which a box hides what is above and below it. A larger one is rather scrolled by its page, and one that has
+    /// its height by a script may be about to open.
+    fn max_cut_height(&self, node: &CapturedNode) -> f64 {
+        let is_cut = node.is_element && node.tag != "marquee" && node.layout.as_ref().is_some_and(|own| own.hides_ends);
+        let is_opening = || self.document.attribute(node, "style").is_some_and(|style| style.contains("height"));
+        if !is_cut || is_opening() { 0.0 } else { (self.document.bottom - self.document.top) / 2.0 }
     }
 
     /// Returns true if the element is a `details` of which a person sees the head only.
@@ -730,7 +704,7 @@ impl<'a> Nodes<'a> {
             let is_editor = is_edited && index.is_some_and(|index| index >= 0);
             let label = self.labels.get(&position).map(|label| self.facts(*label));
             // What only hides the box has no place of its own.
-            let place = self.around(node).find(|around| !self.node(*around).is_some_and(shows_nothing));
+            let place = self.around(node).find(|around| !self.facts(*around).shows_nothing);
             let is_beside = place.is_some_and(|place| self.facts(place).is_visible);
             let is_drawn = (is_choice || is_editor) && is_beside && label.is_none_or(|label| !label.is_visible);
             if let Some(facts) = self.facts.get_mut(position) {
@@ -841,11 +815,6 @@ fn is_true(value: &str) -> bool {
     value.eq_ignore_ascii_case("true")
 }
 
-/// Returns true if the box is too small to show anything.
-fn is_dot(layout: &Layout) -> bool {
-    layout.width <= 1.0 && layout.height <= 1.0
-}
-
 /// Returns true if another box is in a box, apart from borders.
 fn is_inside(one: &Layout, other: &Layout) -> bool {
     other.width > 0.0
@@ -865,13 +834,6 @@ fn has_middle(one: &Layout, other: &Layout) -> bool {
 /// Returns true for a word in place of which a person sees a picture.
 pub(super) fn is_icon(node: &CapturedNode) -> bool {
     node.is_text && node.layout.as_ref().is_some_and(|layout| layout.look.has_icon_font)
-}
-
-/// Returns true if the element hides everything below it. The overflow of the outermost elements is that of the window.
-fn shows_nothing(node: &CapturedNode) -> bool {
-    let is_empty =
-        |layout: &Layout| layout.is_clipped && (layout.width <= 0.0 || layout.height <= 0.0 || is_dot(layout));
-    !matches!(node.tag.as_str(), "html" | "body") && node.layout.as_ref().is_some_and(is_empty)
 }
 
 /// Returns true if the browser draws nothing of what is in the element.

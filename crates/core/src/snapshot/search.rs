@@ -16,7 +16,7 @@ use super::capture::CapturedNode;
 use super::describe::CLICKABLE;
 use super::fields::FIELDS;
 use super::gaps::TextPlace;
-use super::item::{NodeKey, collapse, is_blank, is_unseen};
+use super::item::{NodeKey, collapse, glued, is_blank, is_unseen, is_unspaced};
 use super::nodes::{BOXES, Nodes};
 use crate::output::mask::{self, Literals};
 use crate::selector::{RoleMatch, RoleState, SelectorPart, StateMatch, StateValue, TextMatch};
@@ -26,6 +26,9 @@ const MAX_FRAMES: usize = 32;
 
 /// Number of elements around a text, with its own, that may be what it names.
 const MAX_AROUND: usize = 6;
+
+/// Number of nodes in a hidden element that are searched for a text that a style shows in it.
+const MAX_REPLACED: usize = 50;
 
 /// Part of a page that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub struct Finder<'a> {
     documents: Vec<Nodes<'a>>,
     /// Documents whose frames nobody sees.
     hidden: HashSet<usize>,
+    /// Elements with a text that a style puts into them and a person sees, by document and position: they may be hidden themselves.
+    styled: HashSet<(usize, usize)>,
     elements: Vec<Element>,
     text: PageText,
     secrets: Literals,
@@ -84,9 +89,16 @@ impl<'a> Finder<'a> {
         let secrets: Vec<String> = secrets.into_iter().chain(in_fields).collect();
         let folded = Literals::new(secrets.iter().map(|secret| secret.to_lowercase()));
         let secrets = Literals::new(secrets);
-        let (documents, elements, hidden) = (Vec::new(), Vec::new(), HashSet::new());
-        let mut finder =
-            Self { parts, documents, hidden, elements, text: PageText::default(), secrets, shown: OnceCell::new() };
+        let mut finder = Self {
+            parts,
+            documents: Vec::new(),
+            hidden: HashSet::new(),
+            styled: HashSet::new(),
+            elements: Vec::new(),
+            text: PageText::default(),
+            secrets,
+            shown: OnceCell::new(),
+        };
         finder.add_document(0, 0, None, 0);
         let parents: Vec<_> = finder.elements.iter().map(|element| element.parent).collect();
         finder.text.finish(&parents);
@@ -111,7 +123,7 @@ impl<'a> Finder<'a> {
         let wanted = collapse(text).to_lowercase();
         let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
         let seen: Vec<_> = found.iter().copied().filter(is_seen).collect();
-        let wanted = spaced(&wanted).filter(|spaced| self.all_have(&seen, spaced)).unwrap_or(wanted);
+        let wanted = respaced(&wanted).filter(|other| self.all_have(&seen, other)).unwrap_or(wanted);
         let is_wanted = |text: &str| text.to_lowercase() == wanted;
         let is_whole = |at: &usize| is_wanted(&self.text.of(*at));
         let is_on_control = |at: &usize| self.around(*at).take(MAX_AROUND).any(|around| self.is_operable(around));
@@ -192,15 +204,9 @@ impl<'a> Finder<'a> {
                     below(false, &|_, element| is_matched(element))
                 }
                 // The text of a button is searched in the button too.
-                SelectorPart::Text(text) => self.with_text(text, &|matches| below(true, matches)),
+                SelectorPart::Text(text) => self.with_text(text, true, &|matches| below(true, matches)),
                 SelectorPart::Role(role) => {
-                    let mut found = below(false, &|position, element| {
-                        let nodes = self.documents.get(element.document);
-                        nodes.is_some_and(|nodes| {
-                            let shown = self.shown().get(&element.key);
-                            nodes.has_role(role, element.position, shown, &self.secrets, || self.text.of(position))
-                        })
-                    });
+                    let mut found = self.with_role(role, &|matches| below(false, matches));
                     if BOXES.contains(&role.role.as_str()) {
                         self.keep_outermost(&mut found);
                         self.keep_labels(&mut found);
@@ -213,29 +219,56 @@ impl<'a> Finder<'a> {
         found.unwrap_or_default()
     }
 
-    /// Returns the elements with a text, of those that `below` returns for a condition.
-    fn with_text(&self, text: &TextMatch, below: &dyn Fn(&ElementCondition<'_>) -> Vec<usize>) -> Vec<usize> {
+    /// Returns the elements with a role, of those that `below` returns for a condition. Blanks between Chinese characters count only if that
+    /// finds something.
+    fn with_role(&self, role: &RoleMatch, below: &dyn Fn(&ElementCondition<'_>) -> Vec<usize>) -> Vec<usize> {
+        let with = |normalize: fn(&str) -> String| {
+            below(&|position, element| {
+                let nodes = self.documents.get(element.document);
+                nodes.is_some_and(|nodes| {
+                    let (shown, text) = (self.shown().get(&element.key), || self.text.of(position));
+                    nodes.has_role(role, element.position, shown, &self.secrets, normalize, text)
+                })
+            })
+        };
+        let found = with(collapse);
+        let is_unsure = role.names.iter().any(|name| name.text.contains(is_unspaced)) && !self.has_seen(&found);
+        let others = if is_unsure { with(glued) } else { Vec::new() };
+        if found.is_empty() || self.has_seen(&others) { others } else { found }
+    }
+
+    /// Returns true if a person sees one of these elements.
+    fn has_seen(&self, elements: &[usize]) -> bool {
+        elements.iter().any(|at| self.elements.get(*at).is_some_and(|element| self.is_visible(element)))
+    }
+
+    /// Returns the elements with a text, of those that `below` returns for a condition. If that is wanted and nobody sees one of them, those
+    /// that a person calls so whose text has its blanks elsewhere.
+    fn with_text(
+        &self,
+        text: &TextMatch,
+        is_respaced: bool,
+        below: &dyn Fn(&ElementCondition<'_>) -> Vec<usize>,
+    ) -> Vec<usize> {
         let parents = || self.elements.iter().map(|element| element.parent).collect::<Vec<_>>();
         let matched = match text {
             TextMatch::Contains(text) => self.text.smallest_with(&collapse(text), &parents()),
             TextMatch::Exact(text) => self.text.with_whole(&collapse(text)),
         };
         let found = below(&|position, _| matched.contains(&position));
-        let is_seen = |at: &usize| self.elements.get(*at).is_some_and(|element| self.is_visible(element));
-        if found.iter().any(is_seen) {
+        if self.has_seen(&found) {
             return found;
         }
         // Nobody reads a hidden text, but a visible element may have it as its name.
         let named = self.with_name(text);
         let named = below(&|position, _| named.contains(&position));
-        let is_named = named.iter().any(is_seen);
-        let spaced = match text {
-            TextMatch::Contains(text) if !is_named => spaced(&collapse(text)),
+        let is_named = self.has_seen(&named);
+        let other = match text {
+            TextMatch::Contains(text) if is_respaced && !is_named => respaced(&collapse(text)),
             _ => None,
         };
-        // With its blank, it is no text of two characters any more.
-        let others = spaced.map(|spaced| self.with_text(&TextMatch::Contains(spaced), below)).unwrap_or_default();
-        if others.iter().any(is_seen) || named.is_empty() && found.is_empty() {
+        let others = other.map(|other| self.with_text(&TextMatch::Contains(other), false, below)).unwrap_or_default();
+        if self.has_seen(&others) || named.is_empty() && found.is_empty() {
             others
         } else if found.is_empty() || is_named {
             named
@@ -321,7 +354,8 @@ impl<'a> Finder<'a> {
             layout.is_some_and(|layout| !layout.is_visible)
         };
         let is_shown = |nodes: &Nodes<'_>| nodes.facts(element.position).is_visible && !is_hidden(nodes);
-        !self.hidden.contains(&element.document) && nodes.is_some_and(is_shown)
+        let is_styled = || self.styled.contains(&(element.document, element.position));
+        !self.hidden.contains(&element.document) && (nodes.is_some_and(is_shown) || is_styled())
     }
 
     /// Returns the elements that match, of those below some others or, without others, of all.
@@ -375,7 +409,9 @@ impl<'a> Finder<'a> {
             if !node.is_element || node.tag == "slot" {
                 let is_pseudo_element = !node.is_text && node.tag.starts_with("::");
                 // What a style shows belongs to the element around it, which may be seen without it.
-                let is_seen = |nodes: &Nodes<'_>| !node.is_styled || nodes.facts(index).is_visible;
+                let is_seen = |nodes: &Nodes<'_>| {
+                    if node.is_styled { nodes.facts(index).is_visible } else { !nodes.is_replaced(node) }
+                };
                 if node.is_text
                     && !is_left_out
                     && self.documents.get(own).is_some_and(is_seen)
@@ -385,6 +421,8 @@ impl<'a> Finder<'a> {
                     let place = self.documents.get(own).and_then(|nodes| nodes.text_place(index, node));
                     self.text.add_placed(around, &self.secrets.mask_text(&node.content_text), place);
                     self.text.continues &= !node.is_styled;
+                    let of = self.elements.get(around).filter(|_| node.is_styled);
+                    self.styled.extend(of.map(|element| (element.document, element.position)));
                 }
                 places.push((around, is_left_out || is_pseudo_element));
                 continue;
@@ -435,13 +473,19 @@ fn values_of_secret_fields(parts: &[Part]) -> Vec<String> {
     values
 }
 
-/// Returns a text of two Chinese characters with a blank between them, as designs write that of a button.
-fn spaced(text: &str) -> Option<String> {
-    let is_han = |character: &char| matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}');
-    let mut characters = text.chars();
-    let pair = characters.next().filter(is_han).zip(characters.next().filter(is_han));
-    let (first, last) = pair.filter(|_| characters.next().is_none())?;
-    Some(format!("{first} {last}"))
+/// Maximum number of Chinese characters between which designs write blanks.
+const MAX_SPACED: usize = 4;
+
+/// Returns a text of a few Chinese or Japanese characters with a blank between each two of them, as designs write that of a button, and one
+/// with such blanks without them.
+fn respaced(text: &str) -> Option<String> {
+    let glued = glued(text);
+    if glued != text {
+        return Some(glued);
+    }
+    let characters: Vec<_> = text.chars().take(MAX_SPACED + 1).collect();
+    let is_short = (2..=MAX_SPACED).contains(&characters.len()) && characters.iter().copied().all(is_unspaced);
+    is_short.then(|| characters.iter().map(char::to_string).collect::<Vec<_>>().join(" "))
 }
 
 /// Returns one of some elements by its position, from the end if that is negative.
@@ -461,6 +505,16 @@ const WITHOUT_TEXT: &[&str] = &[
 const SYNONYMS: &[(&str, &str)] = &[("image", "img")];
 
 impl Nodes<'_> {
+    /// Returns true for a text of a hidden element in place of which a style shows another one.
+    fn is_replaced(&self, text: &CapturedNode) -> bool {
+        let is_hidden = |node: &CapturedNode| node.layout.as_ref().is_some_and(|layout| !layout.is_visible);
+        let Some(around) = text.parent.filter(|around| self.node(*around).is_some_and(is_hidden)) else { return false };
+        let is_shown = |(at, part): (usize, &CapturedNode)| {
+            part.is_styled && part.parent == Some(around) && self.facts(at).is_visible
+        };
+        self.below(around).take(MAX_REPLACED).any(is_shown)
+    }
+
     /// Returns true if the text below an element does not count, by the element itself or by one around it.
     fn is_text_left_out(&self, position: usize, is_around: bool) -> bool {
         let Some(node) = self.node(position) else { return true };
@@ -479,13 +533,14 @@ impl Nodes<'_> {
     }
 
     /// Returns true if an element has a role, name and states: those that it has by itself, or with which a snapshot shows it. `text`
-    /// returns its text.
+    /// returns its text, and names are compared after `normalize`.
     fn has_role(
         &self,
         wanted: &RoleMatch,
         position: usize,
         shown: Option<&(String, String)>,
         secrets: &Literals,
+        normalize: fn(&str) -> String,
         text: impl Fn() -> String,
     ) -> bool {
         let Some(node) = self.node(position) else { return false };
@@ -520,8 +575,10 @@ impl Nodes<'_> {
         }
         let shown = shown.map(|(_, name)| name).filter(|name| !name.is_empty());
         [&name].into_iter().chain(shown).any(|name| {
-            let name = secrets.mask_text(name);
-            wanted.names.iter().all(|condition| condition.matches(&name, collapse))
+            // A secret is one without its blanks, too.
+            let name = normalize(&secrets.mask_text(name));
+            let name = secrets.mask_text(&name);
+            wanted.names.iter().all(|condition| condition.matches(&name, normalize))
         })
     }
 
@@ -529,11 +586,21 @@ impl Nodes<'_> {
     pub(super) fn is_disabled(&self, node: &CapturedNode) -> bool {
         let is_field = matches!(node.tag.as_str(), "button" | "input" | "select" | "textarea" | "option");
         let has = |node: &CapturedNode| self.document.attribute(node, "disabled").is_some();
-        let accessible = self.accessible(node);
-        let mut around = self.around(node);
-        let is_in_disabled = |around| self.node(around).is_some_and(|around| around.tag == "fieldset" && has(around));
-        self.property(node, "disabled") == Some("true")
-            || is_field && (has(node) || accessible.is_none() && around.any(is_in_disabled))
+        let is_told = self.property(node, "disabled") == Some("true");
+        if !is_field || has(node) {
+            return is_told || is_field;
+        }
+        // A fieldset disables the fields of its own tree; Chromium tells it of those in the components in it, too.
+        let around = || self.around(node).filter_map(|around| self.node(around));
+        let fieldsets = || around().filter(|around| around.tag == "fieldset" && has(around));
+        let is_in_disabled = fieldsets().any(|fieldset| fieldset.host == node.host);
+        let is_in_aria_disabled =
+            || around().chain([node]).any(|node| self.document.attribute(node, "aria-disabled") == Some("true"));
+        match self.accessible(node) {
+            None => is_in_disabled,
+            Some(_) if fieldsets().next().is_some() => is_told && (is_in_disabled || is_in_aria_disabled()),
+            Some(_) => is_told,
+        }
     }
 
     /// Returns true if an element has a state, as a snapshot tells it.
@@ -580,6 +647,10 @@ struct PageText {
     hidden: Vec<(usize, usize)>,
     /// True if the next text of the same element continues the last one.
     continues: bool,
+    /// First text of those behind each other in one element that no element interrupts.
+    first: Option<usize>,
+    /// First and last text of those that are a whole with the texts that a style puts beside them.
+    joined: Vec<(usize, usize)>,
     /// Block that each element is, or is in: its text does not continue that of another block.
     blocks: Vec<usize>,
     /// Block of the last text.
@@ -604,7 +675,7 @@ impl PageText {
         let block = around.filter(|_| !is_block).and_then(|around| self.blocks.get(around).copied());
         self.blocks.push(block.unwrap_or(self.ranges.len()));
         self.ranges.push((self.folded.len(), self.folded.len()));
-        self.continues = false;
+        (self.continues, self.first) = (false, None);
     }
 
     /// Adds a text of an element.
@@ -625,9 +696,19 @@ impl PageText {
         if let Some((_, end)) = self.ranges.get_mut(element) {
             *end = self.folded.len();
         }
-        match self.runs.last_mut().filter(|run| self.continues && run.element == element) {
-            Some(run) => run.text.push_str(text),
-            None => self.runs.push(Run { element, start, text: text.to_owned() }),
+        if let Some(run) = self.runs.last_mut().filter(|run| self.continues && run.element == element) {
+            run.text.push_str(text);
+        } else {
+            let run = self.runs.len();
+            let is_beside = |first: &usize| self.runs.get(*first).is_some_and(|first| first.element == element);
+            match self.first.filter(is_beside) {
+                Some(first) => {
+                    self.joined.pop_if(|(known, _)| *known == first);
+                    self.joined.push((first, run));
+                }
+                None => self.first = Some(run),
+            }
+            self.runs.push(Run { element, start, text: text.to_owned() });
         }
         self.continues = true;
     }
@@ -659,7 +740,7 @@ impl PageText {
     /// Ends the text: what is added next does not continue it.
     fn end(&mut self) {
         self.folded.push(END);
-        self.continues = false;
+        (self.continues, self.first) = (false, None);
     }
 
     /// Extends the range of each element over the elements in it, by the element around each.
@@ -742,10 +823,17 @@ impl PageText {
         smallest
     }
 
-    /// Returns the elements with a text that is this one as a whole.
+    /// Returns the elements with a text that is this one as a whole, without what a style puts beside it or with that.
     fn with_whole(&self, text: &str) -> HashSet<usize> {
         let runs = self.runs.iter().filter(|run| !text.is_empty() && collapse(&run.text) == text);
-        runs.map(|run| run.element).collect()
+        let joined = self.joined.iter().filter_map(|(first, last)| {
+            let runs = self.runs.get(*first..=*last)?;
+            let end = self.runs.get(last + 1).map_or(self.folded.len(), |next| next.start);
+            let run = runs.first().filter(|run| !text.is_empty() && !self.is_hidden(run.start, end))?;
+            let whole: String = runs.iter().map(|run| run.text.as_str()).collect();
+            (collapse(&whole) == text).then_some(run.element)
+        });
+        runs.map(|run| run.element).chain(joined).collect()
     }
 
     /// Returns the text of an element as it is, or its begin.
@@ -891,10 +979,15 @@ mod tests {
     }
 
     #[test]
-    fn two_chinese_characters_may_have_a_blank_between_them() {
-        assert_eq!(spaced("\u{767b}\u{5f55}").as_deref(), Some("\u{767b} \u{5f55}"));
-        for text in ["\u{767b}", "\u{767b} \u{5f55}", "\u{767b}\u{5f55}\u{540e}", "OK", "\u{767b}A", ""] {
-            assert_eq!(spaced(text), None, "{text}");
+    fn chinese_characters_may_have_blanks_between_them() {
+        for (text, other) in
+            [("\u{767b}\u{5f55}", "\u{767b} \u{5f55}"), ("\u{7528}\u{6237}\u{540d}", "\u{7528} \u{6237} \u{540d}")]
+        {
+            assert_eq!(respaced(text).as_deref(), Some(other));
+            assert_eq!(respaced(other).as_deref(), Some(text));
+        }
+        for text in ["\u{767b}", "\u{767b}\u{5f55}".repeat(3).as_str(), "OK", "\u{767b}A", "\u{767b} A", "a b", ""] {
+            assert_eq!(respaced(text), None, "{text}");
         }
     }
 
@@ -905,6 +998,30 @@ mod tests {
         assert_eq!(whole("(Log (in))", "Log"), HashSet::from([0]));
         assert!(whole("(log in)", "Log in").is_empty());
         assert!(whole("(Log (in))", "Log in").is_empty());
+    }
+
+    #[test]
+    fn text_of_a_style_is_a_part_of_a_whole_one() {
+        let mut text = PageText::default();
+        text.begin_element(None, true);
+        for (part, is_styled) in [("Code: ", true), ("12", false), (" kg", true)] {
+            text.continues &= !is_styled;
+            text.add(0, part);
+            text.continues &= !is_styled;
+        }
+        text.begin_element(Some(0), false);
+        text.add(1, "of");
+        text.add(0, "34");
+        text.finish(&[None, Some(0)]);
+        for (whole, element) in [("Code:", 0), ("12", 0), ("kg", 0), ("Code: 12 kg", 0), ("of", 1), ("34", 0)] {
+            assert_eq!(text.with_whole(whole), HashSet::from([element]), "{whole}");
+        }
+        for part in ["Code: 12", "Code", "12 kg of", "Code: 12 kgof", "of34", "Code: 12 kg34", ""] {
+            assert!(text.with_whole(part).is_empty(), "{part}");
+        }
+        text.hide(&Literals::new(["code: 12".to_owned()]));
+        assert!(text.with_whole("Code: 12 kg").is_empty(), "it has a secret");
+        assert_eq!(text.with_whole("12"), HashSet::from([0]), "control");
     }
 
     #[test]

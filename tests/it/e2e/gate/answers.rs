@@ -534,3 +534,95 @@ fn text_goes_behind_that_of_an_editor_with_the_focus() {
         assert_eq!(page.ok(&["get", "text", "#letter"])["text"], "My Dear Ann, dear Bob");
     });
 }
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn option_that_a_field_suggests_is_chosen() {
+    Page::each_at("gate/lists", |page| {
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        let country = seen.reference("combobox", "Country");
+        for (option, value) in [("Germany", "DE"), ("FR", "FR"), ("Paris", "Paris")] {
+            assert_eq!(page.ok(&["select", &country, option])["selected"], serde_json::json!([option]));
+            page.assert_log(&format!("change {value}"));
+            assert_eq!(page.ok(&["get", "value", "#country"])["value"], value, "{option}");
+        }
+        let options = ["suggests the options \"Germany\", \"France\", \"Paris\"", "`fill` enters any text"];
+        page.refused(&["select", &country, "Spain"], "option-unknown", &options);
+        page.refused(&["select", &country, "Italy"], "element-disabled", &["Italy"]);
+        page.refused(&["select", &country, "Paris", "France"], "option-unknown", &["takes one"]);
+        page.refused(&["select", "#locked", "Paris"], "element-read-only", &["read-only"]);
+        is_done(page, &["fill", &country, "Spain"]);
+        is_done(page, &["fill", &country, "DE"]);
+        doubts(page, &["fill", &country, "Germany"], "stands for \"DE\", which `select` enters");
+        is_done(page, &["select", "#day", "Christmas"]);
+        assert_eq!(page.ok(&["get", "value", "#day"])["value"], "2031-12-25");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn field_that_a_list_hides_is_pressed_by_what_is_seen() {
+    Page::each_at("gate/lists", |page| {
+        for name in ["city", "crew"] {
+            is_done(page, &["click", &format!("#{name}-field")]);
+            page.assert_log(&format!("{name} pressed"));
+            is_done(page, &["click", "#other"]);
+            page.assert_log("other pressed");
+        }
+        page.refused(&["select", "#city-field", "Rome"], "option-unknown", &["click it to see its choices"]);
+        // The control that the page shows for a list that nobody sees.
+        let seen = page.call(&["snapshot", "-i"]).ok();
+        let owner = seen.reference("combobox", "Owner");
+        assert!(seen.page().contains("[value=\"None\"]"), "{}", seen.page());
+        let message = page.refused(&["select", "#owner", "Ines Costa"], "element-hidden", &["another control"]);
+        assert_eq!(reference_in(&message, 0), owner);
+        is_done(page, &["click", &owner]);
+        page.assert_log("owner opened");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn texts_that_a_style_adds_are_found_as_they_are_shown() {
+    Page::each_at("gate/lists", |page| {
+        let seen = page.call(&["snapshot"]).ok().page();
+        assert!(seen.contains("\"Code: 12 kg\"") && seen.contains("\"Shown instead\""), "{seen}");
+        for text in ["Code: 12 kg", "Shown instead"] {
+            page.ok(&["wait", "--text", text]);
+            page.ok(&["wait", &format!("text=\"{text}\"")]);
+        }
+        for text in ["12", "Code: 12 kg"] {
+            is_done(page, &["click", &format!("text=\"{text}\"")]);
+            page.assert_log("weight pressed");
+            is_done(page, &["click", "#other"]);
+            page.assert_log("other pressed");
+        }
+        page.waits_in_vain(&["wait", "--text", "Hidden words"], "element-not-found");
+        page.waits_in_vain(&["wait", "text=\"Code: 12\""], "element-not-found");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn mark_of_a_tree_of_components_opens_its_entry() {
+    Page::each_at("gate/lists", |page| {
+        let lines = |word: &str| {
+            let seen = page.call(&["snapshot", "-i"]).ok().page();
+            seen.lines().filter(|line| line.contains(word)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let is_open = |state: &str| lines("treeitem \"Pier A").iter().any(|line| line.contains(state));
+        let marks = lines("expand-button");
+        assert_eq!(marks.len(), 1, "{marks:?}");
+        let mark = reference_in(&marks[0], 0);
+        for state in ["[expanded]", "[collapsed]"] {
+            assert!(!is_open(state), "control: {state}");
+            is_done(page, &["click", &mark]);
+            page.assert_log("Pier A opened");
+            assert!(is_open(state), "{state}");
+            is_done(page, &["click", "#other"]);
+            page.assert_log("other pressed");
+        }
+        is_done(page, &["click", &reference_in(&lines("treeitem \"Pier A")[0], 0)]);
+        page.assert_log("Pier A chosen");
+    });
+}

@@ -1,5 +1,7 @@
 //! Drags: "done" unless the browser's own drag proves that nothing took what was dragged.
 
+use serde_json::Value;
+
 use super::acting::Page;
 
 const PATH: &str = "gate/drops";
@@ -50,5 +52,36 @@ fn drag_that_nothing_accepts_fails() {
             page.ok(&["drag", "#card", "#silent"]);
         }
         page.refused(&["drag", "#runaway", "#silent"], "no-effect", &["moves away"]);
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn drag_by_the_pointer_is_doubted_if_nothing_changes() {
+    Page::each_at("gate/handles", |page| {
+        let doubt = |source: &str, destination: &str| page.ok(&["drag", source, destination])["doubt"].clone();
+        for source in ["#deaf", "#memo"] {
+            let doubt = doubt(source, "#spot");
+            assert!(
+                doubt.as_str().is_some_and(|doubt| doubt.contains("shows no change by the drag")),
+                "{source}: {doubt}"
+            );
+        }
+        assert_eq!(doubt("#knob", "#goal"), Value::Null, "control");
+        let left = page.ok(&["get", "box", "#knob"])["box"]["x"].as_f64().expect("a place");
+        assert!((300.0..316.0).contains(&left), "{left}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn rows_are_sorted_by_a_handle_at_their_side() {
+    Page::each_at("gate/handles", |page| {
+        for (row, to, order) in
+            [("#A", "#B", "BAC"), ("#C", "#A", "BCA"), ("#A", "#B", "ABC"), ("#D", "#E", "EDF"), ("#F", "#E", "FED")]
+        {
+            assert_eq!(page.ok(&["drag", &format!("{row} .handle"), to])["doubt"], Value::Null, "{row} to {to}");
+            page.assert_log(order);
+        }
     });
 }

@@ -31,6 +31,9 @@ const ROLES: &[&str] = &[
 /// States that a line has if the control has them, and only then.
 const STATES: &[&str] = &["checked", "collapsed", "disabled", "expanded", "pressed", "required", "selected"];
 
+/// Roles of the cells of a row.
+const CELLS: &[&str] = &["cell", "columnheader", "gridcell", "rowheader"];
+
 /// Controls that are pressed on each page.
 const PRESSES: usize = 6;
 
@@ -42,6 +45,22 @@ fn number(variable: &str, default: u64) -> u64 {
 fn words(text: &str) -> Vec<&str> {
     let is_word = |word: &&str| word.len() > 4 && word.starts_with('w') && word.ends_with('q');
     text.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_word).collect()
+}
+
+/// Returns a line, and those that it is in, from the inside out.
+fn with_outer(lines: &[Line], place: usize) -> impl Iterator<Item = &Line> {
+    let mut level = lines[place].level + 1;
+    lines[..=place].iter().rev().filter(move |line| {
+        let is_outer = line.level < level;
+        level = level.min(line.level);
+        is_outer
+    })
+}
+
+/// Returns the lines in a line that are in no other one.
+fn inner(lines: &[Line], place: usize) -> impl Iterator<Item = &Line> {
+    let level = lines[place].level;
+    lines[place + 1..].iter().take_while(move |line| line.level > level).filter(move |line| line.level == level + 1)
 }
 
 /// Returns the problems of a view of a page.
@@ -81,6 +100,24 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
         }
     }
 
+    // A mark changes the meaning of its words, and each cell of a row is there, also one without a text.
+    let holds = |word: &str| lines.iter().position(|line| words(&line.name).contains(&word));
+    let pairs = |name: &str| truth[name].as_array().unwrap().iter().map(|pair| (pair[0].as_str().unwrap(), &pair[1]));
+    for (word, mark) in pairs("marks") {
+        let is_marked = |place| with_outer(&lines, place).any(|line| line.role == mark.as_str().unwrap());
+        if !places.contains_key(word) || !holds(word).is_some_and(is_marked) {
+            problems.push(format!("no {mark}: {word}"));
+        }
+    }
+    for (word, cells) in pairs("rows") {
+        let row = holds(word).and_then(|place| with_outer(&lines, place).find(|line| line.role == "row"));
+        let place = row.and_then(|row| lines.iter().position(|line| std::ptr::eq(line, row)));
+        let shown = place.map(|row| inner(&lines, row).filter(|line| CELLS.contains(&line.role.as_str())).count());
+        if shown.map(|shown| shown as u64) != cells.as_u64() {
+            problems.push(format!("{shown:?} cells, not {cells}, in the row of {word}"));
+        }
+    }
+
     // No text repeats what it is in.
     let mut around: Vec<&Line> = Vec::new();
     for line in &lines {
@@ -110,7 +147,8 @@ fn problems(page: &Page, address: &str) -> Vec<String> {
     let mut presses = 0;
     for control in controls {
         let word = control["word"].as_str().unwrap();
-        let is_text = |line: &Line| matches!(line.role.as_str(), "label" | "text");
+        // An item of a list is named by the first text in it, which may be that of a control.
+        let is_text = |line: &Line| matches!(line.role.as_str(), "label" | "listitem" | "text");
         let is_control = |line: &&Line| line.reference.is_some() && words(&line.name) == [word] && !is_text(line);
         let line = lines.iter().rfind(is_control);
         // The text of a label is the name of its control.

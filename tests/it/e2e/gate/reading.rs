@@ -532,6 +532,49 @@ fn what_shapes_cut_off_covers_nothing() {
 
 #[test]
 #[ignore = "needs the test network: run ./dev test"]
+fn what_is_cut_turned_or_behind_is_read_if_it_is_seen() {
+    Page::each_at("gate/reading-sight", |page| {
+        let view = || page.call(&["snapshot"]).ok().page();
+        // It takes some time to go.
+        wait_for("what goes", || (!view().contains("none any more")).then_some(()));
+        let view = view();
+        assert!(!view.contains("none "), "{view}");
+        assert!(!page.call(&["snapshot", "-i"]).ok().page().contains("none "));
+        for text in [
+            "drawn larger",
+            "twice the size",
+            "turned slide",
+            "second turned slide",
+            "high too",
+            "slide on its edge",
+            "first slide",
+            "visible again",
+            "in the open menu",
+            "upper part",
+            "scrolled into view",
+            "comes later",
+            "row in view",
+            "row that opens",
+            "what it opens",
+            "scrolled by the wheel",
+            "Total",
+            "7",
+            "behind in a layer",
+            "behind nothing",
+            "outlined without a color",
+            "outlined white",
+            "white with a shadow",
+            "map in a frame",
+            "seen through the frame",
+            "clear frame",
+        ] {
+            assert!(view.contains(text), "{text}: {view}");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
 fn text_in_a_frame_is_on_what_is_around_it() {
     Page::each_at("gate/reading-framed", |page| {
         let is_read = |text: &str| lines(page, &["snapshot"]).iter().any(|line| line.name.contains(text));
@@ -563,5 +606,78 @@ fn page_whose_style_begins_lines_at_the_right_is_read() {
             assert!(line.is_some_and(|line| line.reference.is_some()), "{name}: {seen:?}");
         }
         assert!(page.call(&["snapshot"]).ok().page().contains("four"));
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn field_below_a_row_of_labels_has_that_of_its_column() {
+    Page::each_at("gate/reading-columns", |page| {
+        let lines = ["First", "Last", "Role"];
+        let grid = ["Street", "Town", "Code", "Mail", "Phone", "Fax"];
+        let others = ["Weight", "Height", "Amount"];
+        assert_eq!(near(page, &["textbox", "combobox"]), [&lines[..], &lines, &grid, &others].concat());
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn name_is_found_whatever_blanks_its_design_draws() {
+    Page::each_at("gate/reading-columns", |page| {
+        for (asked, title) in [("登录", "logged in"), ("发 送", "sent")] {
+            page.ok(&["click", &format!("role=button[name={asked}]")]);
+            assert_eq!(page.ok(&["get", "title"])["title"], title);
+            assert_ne!(page.ok(&["get", "count", &format!("text={asked}")])["count"], 0, "{asked}");
+        }
+        assert_eq!(page.ok(&["get", "count", "role=button[name=录登]"])["count"], 0, "control");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn cells_that_no_page_calls_so_keep_their_place() {
+    Page::each_at("gate/reading-grids", |page| {
+        let all = lines(page, &["snapshot"]);
+        let end = all.iter().position(|line| line.name.starts_with("November")).expect("the months");
+        let cells = |row: &[Line]| row.iter().map(|line| line.name.clone()).collect::<Vec<_>>().join("|");
+        let is_cell = |line: &&Line| matches!(line.role.as_str(), "cell" | "columnheader");
+        let rows = all[..end].split(|line| line.role == "row").skip(1);
+        let rows: Vec<_> =
+            rows.map(|row| cells(&row.iter().take_while(|line| is_cell(line)).cloned().collect::<Vec<_>>())).collect();
+        let stock = ["Part|Count|Note", "Bolt|12|", "Nut||rare"];
+        let rain = ["City|Rain|Snow", "Bergen|90|", "Tromsoe||70"];
+        assert_eq!(rows, [stock, rain].concat(), "{all:?}");
+        let grid = all.iter().position(|line| line.name == "Phone").expect("the grid");
+        assert_eq!(cells(&all[grid - 2..grid + 7]), "Name|Mail|Phone|Ann||555|Bob|b@x|", "{all:?}");
+        assert_eq!(near(page, &["textbox"]), ["Street", "Town"], "a form is laid out in a table");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn day_of_one_of_two_months_is_near_its_month() {
+    Page::each_at("gate/reading-grids", |page| {
+        let days = lines(page, &["snapshot", "-i"]).into_iter().filter(|line| line.name == "15");
+        let near = days.map(|line| {
+            let near = line.states.iter().find(|(key, _)| key == "near");
+            near.map(|(_, text)| text.as_str().unwrap_or_default().to_owned()).unwrap_or_default()
+        });
+        let near: Vec<_> = near.collect();
+        assert!(near.len() == 2 && near[0].contains("November 2026") && near[1].contains("December 2026"), "{near:?}");
+    });
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn formula_is_read_as_a_person_types_it() {
+    Page::each_at("gate/reading-grids", |page| {
+        let seen = lines(page, &["snapshot"]);
+        let formulas: Vec<_> = seen.iter().filter(|line| line.role == "math").map(|line| line.name.as_str()).collect();
+        assert_eq!(formulas, ["πr^2", "x=(-b±√(b^2-4ac))/(2a)"], "{seen:?}");
+        assert_eq!(page.ok(&["get", "count", "role=math[name=\"πr^2\"]"])["count"], 1);
+        for asked in ["登录", "登 录"] {
+            let found = page.call(&["snapshot", "--find", asked]).ok().page();
+            assert!(found.contains("button"), "{asked}: {found}");
+        }
     });
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::decision::{Code, Decision};
-use browser_shell_core::element::{Act, DragEvents, covered};
+use browser_shell_core::element::{Act, DragEnd, DragEvents, covered};
 use browser_shell_core::gate::read_chromium;
 use futures::future::try_join_all;
 use serde_json::Value;
@@ -72,12 +72,12 @@ impl Drop for PressedButton<'_> {
 }
 
 impl ElementHandle {
-    /// Drags the element to another one.
+    /// Drags the element to another one. Returns the doubt about a drag by which the page shows no change.
     ///
     /// # Errors
     ///
     /// The refusal of the call, or the failure of a drag that did nothing.
-    pub(super) async fn drag_to(&self, act: &Act, other: &Self) -> Result<(), Decision> {
+    pub(super) async fn drag_to(&self, act: &Act, other: &Self) -> Result<Option<&'static str>, Decision> {
         if !other.view_in_viewport().await?.state.is_visible {
             return Err(Decision::new(Code::ElementHidden, "the element to drop on is not visible"));
         }
@@ -108,11 +108,16 @@ impl ElementHandle {
         button.is_down = false;
         self.gate.note_sent();
         self.button_at(MouseEventType::MouseReleased, at, 1).await?;
-        let Some(watch) = watch else { return Ok(()) };
+        let Some(watch) = watch else { return Ok(None) };
         if watch.events().await.is_some_and(DragEvents::is_unfinished) {
-            return Ok(self.end_drag(from).await?);
+            self.end_drag(from).await?;
+            return Ok(None);
         }
-        watch.failure().await.map_or(Ok(()), Err)
+        match watch.end().await {
+            Some(DragEnd::Failed(failure)) => Err(failure),
+            Some(DragEnd::Unclear(doubt)) => Ok(Some(doubt)),
+            None => Ok(None),
+        }
     }
 
     /// Ends a drag of the browser in the process that it began in. Chromium tells only the process of the destination, and the other
@@ -138,9 +143,7 @@ impl ElementHandle {
             return self.point_at(offset).await;
         }
         let (left, top, right, bottom): (f64, f64, f64, f64) = self.element.call(&with_kept(AREA_IN_VIEW), &[]).await?;
-        let past = PAST_MIDDLE.min((right - left).min(bottom - top) * MAX_PAST_MIDDLE).max(0.0);
-        let (right, down) = part_of_way(from, (x, y), past);
-        Ok((x + right, y + down))
+        Ok(behind_middle(from, (x, y), (right - left, bottom - top)))
     }
 
     /// Moves the pressed pointer to another element, and returns the point at which it is then.
@@ -188,12 +191,28 @@ fn part_of_way(from: (f64, f64), to: (f64, f64), length: f64) -> (f64, f64) {
     if whole == 0.0 { (0.0, length) } else { (right * length / whole, down * length / whole) }
 }
 
+/// Returns the point a bit behind the middle of an element of a size, for a drag from another point. It is behind it in each direction in
+/// which the drag goes: a row is often dragged by a handle at its side, so that most of the way leads along the rows. A way without a length
+/// goes down.
+fn behind_middle(from: (f64, f64), (x, y): (f64, f64), (width, height): (f64, f64)) -> (f64, f64) {
+    let past = |size: f64| PAST_MIDDLE.min(size * MAX_PAST_MIDDLE).max(0.0);
+    let behind = |way: f64, size: f64| way.signum() * way.abs().min(past(size));
+    let (right, down) = (x - from.0, y - from.1);
+    if right == 0.0 && down == 0.0 {
+        (x, y + past(height))
+    } else {
+        (x + behind(right, width), y + behind(down, height))
+    }
+}
+
 /// Watches the events of a drag of an element, for [`DRAG_EVENTS`]. Requests are counted because an effect may follow them.
 const WATCH_DRAG: &str = "function () {
     const end = new AbortController();
     const on = (kind, see) => addEventListener(kind, event => event.isTrusted && see(event), { capture: true, signal: end.signal });
     const seen = {};
     let press = null, start = null, requests = 0;
+    // Also in components, whose trees are searched once only.
+    const isPainted = trees().some(root => root.querySelector('canvas'));
     const text = String(getSelection());
     const observer = new PerformanceObserver(list => { requests += list.getEntries().length; });
     observer.observe({ type: 'resource' });
@@ -210,7 +229,7 @@ const WATCH_DRAG: &str = "function () {
     on('drop', () => { seen.is_dropped = true; });
     const isUnclear = () => {
         requests += observer.takeRecords().length;
-        return requests > 0 || String(getSelection()) !== text || !!document.querySelector('canvas');
+        return requests > 0 || String(getSelection()) !== text || isPainted || !!document.querySelector('canvas');
     };
     globalThis[Symbol.for('drag')]?.end.abort();
     globalThis[Symbol.for('drag')] = { end, events: () => ({
@@ -243,21 +262,22 @@ impl DragWatch {
     /// Returns an error if the page does not answer.
     async fn begin(element: Arc<Located>) -> Result<Self, ElementError> {
         let watch = Self { before: shown(&element).await?, element };
-        watch.element.call::<()>(WATCH_DRAG, &[]).await?;
+        watch.element.call::<()>(&with_kept(WATCH_DRAG), &[]).await?;
         Ok(watch)
     }
 
-    /// Returns the failure of the drag, or `None` if it may have done something: the page has changed, or does not answer.
-    async fn failure(&self) -> Option<Decision> {
-        let mut failure = self.events().await?.failure()?;
+    /// Returns the end of a drag by which the page shows no change, or `None` if it may show an effect: the page has changed, or does not
+    /// answer.
+    async fn end(&self) -> Option<DragEnd> {
+        let mut end = self.events().await?.end()?;
         for _ in 0..READS {
             tokio::time::sleep(PAUSE).await;
             if shown(&self.element).await.ok()? != self.before {
                 return None;
             }
-            failure = self.events().await?.failure()?;
+            end = self.events().await?.end()?;
         }
-        Some(failure)
+        Some(end)
     }
 
     /// Returns the events until now, if the page answers.
@@ -294,4 +314,28 @@ async fn shown(element: &Located) -> Result<Vec<Value>, ElementError> {
         }
     }
     Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drag_ends_behind_the_middle_in_its_direction() {
+        let (middle, row) = ((400.0, 300.0), (800.0, 40.0));
+        for (from, end) in [
+            ((400.0, 100.0), (400.0, 305.0)),
+            ((400.0, 500.0), (400.0, 295.0)),
+            ((400.0, 303.0), (400.0, 297.0)),
+            // By a handle at the left and at the right side of a row.
+            ((10.0, 260.0), (405.0, 305.0)),
+            ((10.0, 340.0), (405.0, 295.0)),
+            ((790.0, 340.0), (395.0, 295.0)),
+            ((400.0, 300.0), (400.0, 305.0)),
+        ] {
+            assert_eq!(behind_middle(from, middle, row), end, "from {from:?}");
+        }
+        assert_eq!(behind_middle((0.0, 0.0), middle, (8.0, 8.0)), (401.0, 301.0), "a small one");
+        assert_eq!(behind_middle((0.0, 300.0), middle, (-1.0, 40.0)), (400.0, 300.0), "one that is out of view");
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use browser_shell_core::decision::{Code, Decision};
 use browser_shell_core::element::{ElementState, NamedElement, Verb};
 use browser_shell_core::output::mask::Literals;
 use serde_json::Value;
@@ -11,8 +12,8 @@ use crate::gate::browser::Browser;
 use crate::gate::element::kept::{BOX_ROLES, with_kept};
 use crate::gate::element::located::{ElementError, Located, owner_of};
 use crate::gate::element::script::{
-    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, NOTE_LISTENER, POSSIBLE_TAKER, SEEN, STATE_AFTER_ACT,
-    STATE_OF, UNCOVER, uncover_frame,
+    CONTROL, COVER, COVER_AT, FRAME_POINT, IS_AT, LET_TAKE, NOTE_LISTENER, POSSIBLE_TAKER, SEEN, SHOWN_FOR,
+    STATE_AFTER_ACT, STATE_OF, UNCOVER, uncover_frame,
 };
 use crate::gate::page::{Page, World};
 use crate::gate::session::{GateSession, NodeAddress};
@@ -252,6 +253,16 @@ impl ElementHandle {
             None => None,
         };
         Ok(ElementView { state, point: (x, y), cover })
+    }
+
+    /// Adds to the refusal of an act on a list that nobody sees what its page shows for it.
+    pub async fn with_shown(&self, refusal: Decision) -> Decision {
+        if refusal.code != Code::ElementHidden {
+            return refusal;
+        }
+        let Ok(Some(shown)) = self.element.call_for_element(&with_kept(SHOWN_FOR), &[]).await else { return refusal };
+        let named = self.gate.name(&self.element.browser, &shown).await;
+        Decision::new(refusal.code, format!("{}; use {named}", refusal.reason))
     }
 
     /// Returns true if the page listens for keys in the element, and not for texts.

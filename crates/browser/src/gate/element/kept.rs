@@ -36,7 +36,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
         return element;
     }};
     const acts = {{ findOne, takeFound, watchPress, missedPress, hasLostClick, isUnmet, isAt, watchForms, refusedFields, refusedField, isFocusInFrame, watchEntry, endEdit, focusOn, focusIn, enter, isEntered, isNobodysChoice }};
-    const places = {{ isMasked, editedOf, imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES }};
+    const places = {{ shownFor, isHiddenCombo, isMasked, editedOf, imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES }};
     return {{ ...places, trees, find, possibleTaker, takers, unheard, isHelper, isUnseen, stateOf, ...acts }};
 }})())",
         json!([BOX_ROLES, SECRET_WORDS])
@@ -44,7 +44,7 @@ pub(in crate::gate) static KEPT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Statement by which a script calls functions of [`KEPT`].
-const USE_KEPT: &str = "const { isMasked, editedOf, imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES, trees, find, possibleTaker, takers, isUnseen } = \
+const USE_KEPT: &str = "const { shownFor, isHiddenCombo, isMasked, editedOf, imageOf, boxOf, inView, isSeen, isFaint, isFolded, aimAt, hitOf, isWithin, parentOf, coverOf, barOver, BOXES, trees, find, possibleTaker, takers, isUnseen } = \
                         globalThis[Symbol.for('kept')];";
 
 /// Returns the function of an element that does what a function does which calls those of [`KEPT`].
@@ -376,8 +376,10 @@ const HELPERS: &str = "
     const widgetOf = element => {
         const at = performance.now();
         if (lastWidget.element === element && at - lastWidget.at < 20) return lastWidget.widget;
-        let widget = null;
-        for (let node = parentOf(element); node; node = parentOf(node)) {
+        // What a page shows around a field for its list is one widget, with the button for the list.
+        const shown = isHiddenCombo(element) ? shownFor(element) : null;
+        let widget = shown && isWithin(element, shown) ? shown : null;
+        if (!widget) for (let node = parentOf(element); node; node = parentOf(node)) {
             if (node === document.body || node === document.documentElement || hasOthers(node, element)) break;
             widget = node;
         }
@@ -389,6 +391,34 @@ const HELPERS: &str = "
         const { opacity, clip, clipPath } = getComputedStyle(element);
         return width <= 1 || height <= 1 || opacity === '0' || /rect\\((0|1)(px)?,? (0|1)(px)?,? (0|1)/.test(clip)
             || /inset\\((50|100)%\\)/.test(clipPath) || isOffPage(element);
+    };
+    // True for a field of a list that nobody sees, which takes the keys for what its page shows around it.
+    const isHiddenCombo = element => element.matches('[role=combobox], input[aria-haspopup]:not([aria-haspopup=false])') && isUnseen(element);
+    // What a page shows in place of a list or field that nobody sees: the nearest thing beside or around it that takes presses.
+    const shownFor = element => {
+        const isDrawn = node => node instanceof Element && isShown(node) && !isUnseen(node) && node.getBoundingClientRect().height <= 120;
+        const isPressed = node => isDrawn(node) && (node.matches(`${OWN_PRESS}, [tabindex], [aria-haspopup]`) || getComputedStyle(node).cursor === 'pointer');
+        const outermost = node => {
+            for (let rest = 3; rest > 0 && node.parentElement && isPressed(node.parentElement); rest -= 1) node = node.parentElement;
+            return node;
+        };
+        let inner = element;
+        for (let rest = 3; rest > 0; rest -= 1) {
+            const around = inner.parentNode;
+            // What is in a closed panel has nothing in its place.
+            if (!around?.children || around === document.body || (inner !== element && !inner.checkVisibility())) break;
+            const all = [...around.children];
+            const place = all.indexOf(inner);
+            for (const at of [1, -1, 2, -2]) {
+                const beside = all[place + at];
+                if (!beside || !isDrawn(beside)) continue;
+                const found = [beside, ...beside.querySelectorAll('*')].slice(0, 50).find(isPressed);
+                if (found) return outermost(found);
+            }
+            if (isPressed(around)) return outermost(around);
+            inner = around.host ?? around;
+        }
+        return null;
     };
     // Pages draw a control of their own below one that nobody sees and that takes the pointer.
     const isPictured = element => {
@@ -478,6 +508,10 @@ const HELPERS: &str = "
             let thumb = parentOf(element);
             while (thumb && isUnseen(thumb)) thumb = parentOf(thumb);
             return thumb && thumb.getBoundingClientRect().height <= 120 ? [thumb] : [];
+        }
+        if (isHiddenCombo(element)) {
+            const shown = shownFor(element);
+            return shown && isWithin(element, shown) ? [shown] : [];
         }
         if (!isBoxOf(element)) return [];
         const labels = [...element.labels ?? []].filter(isShown);
@@ -584,13 +618,15 @@ const STATE: &str = "(element, usesPointer, isAfterAct = false) => {
     // What nobody reads through is not given: a text that is cut could end in a part of a secret.
     const short = text => String(text ?? '').length > 4096 ? '***' : clip(text);
     const optionOf = option => ({
-        value: short(option.value), label: short(option.label), group: short(option.parentElement?.localName === 'optgroup' ? option.parentElement.label : ''),
+        value: short(option.value), label: short(option.label || (tag === 'input' ? option.value : '')), group: short(option.parentElement?.localName === 'optgroup' ? option.parentElement.label : ''),
         text: short(option.textContent.trim()), is_selected: option.selected, is_disabled: option.matches(':disabled'),
     });
     const options = [];
-    const count = tag === 'select' ? Math.min(element.options.length, 20000) : 0;
+    // A field may suggest some, which its value says nothing about.
+    const listed = tag === 'select' ? element.options : tag === 'input' && !isAfterAct ? element.list?.options : null;
+    const count = Math.min(listed?.length ?? 0, 20000);
     for (let length = 0; options.length < count && length < 1 << 20;) {
-        const option = optionOf(element.options[options.length]);
+        const option = optionOf(listed[options.length]);
         options.push(option);
         length += option.value.length + option.label.length + option.group.length + option.text.length;
     }

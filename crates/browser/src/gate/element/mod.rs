@@ -79,8 +79,13 @@ impl ElementHandle {
                 doubt = self.press(act, view, self.point_of(act, view).await?, 1).await?;
             }
             Verb::Select => {
-                let places: Vec<usize> = act.options.iter().filter_map(|text| view.state.place(text)).collect();
-                element.call::<()>(CHOOSE, &[json!(places)]).await?;
+                if let Some(entry) = act.as_entry(&view.state) {
+                    self.fill(&entry, view).await?;
+                } else {
+                    let places: Vec<usize> = act.options.iter().filter_map(|text| view.state.place(text)).collect();
+                    self.gate.note_sent();
+                    element.call::<()>(CHOOSE, &[json!(places)]).await?;
+                }
                 answer = json!({ "selected": act.options });
             }
             Verb::Scroll => self.scroll(act.direction()).await?,
@@ -90,7 +95,7 @@ impl ElementHandle {
             Verb::SelectText => drop(element.call::<bool>(SELECT_CONTENT, &[]).await?),
             Verb::Drag => {
                 let missing = || Decision::new(Code::ElementNotFound, "a drag needs an element to drop on");
-                self.drag_to(act, other.ok_or_else(missing)?).await?;
+                doubt = self.drag_to(act, other.ok_or_else(missing)?).await?;
             }
             Verb::Read(reading) => {
                 let pdf = if reading == Reading::Text { self.pdf().await } else { None };

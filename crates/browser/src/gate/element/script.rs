@@ -117,6 +117,10 @@ pub(super) const CONTROL: &str = "function () {
     return isOther ? null : this.closest('label')?.control ?? this.closest(BOXES);
 }";
 
+/// Returns what a page shows in place of a list or field of one that nobody sees, or `null`.
+pub(super) const SHOWN_FOR: &str =
+    "function () { return this.localName === 'select' || isHiddenCombo(this) ? shownFor(this) : null; }";
+
 /// Watches the next press of an element, of which the button is held for a number of milliseconds.
 pub(super) const WATCH_PRESS: &str = "function (hold) { globalThis[Symbol.for('kept')].watchPress(this, hold); }";
 
@@ -405,13 +409,15 @@ pub(super) const CHOOSE: &str = "function (places) {
 /// Clicks an element that has no box of its own.
 pub(super) const CLICK: &str = "function () { this.click(); }";
 
-/// Waits until all is seen whose light has begun to come, and what begins to come when that is seen, as a dialog behind its mask. What comes
-/// and goes for ever, and what goes, is not waited for.
+/// Waits until all is seen whose light has begun to come, or that opens, and what begins to come when that is seen, as a dialog behind its
+/// mask. What comes and goes for ever, and what fades out, is not waited for.
 pub(in crate::gate) const FADED_IN: &str = "async () => {
     const isFadingIn = ({ effect, playState }) => {
-        const lights = (effect?.getKeyframes?.() ?? []).map(frame => parseFloat(frame.opacity)).filter(light => light >= 0);
+        const frames = effect?.getKeyframes?.() ?? [];
+        const lights = frames.map(frame => parseFloat(frame.opacity)).filter(light => light >= 0);
         const isOver = !(effect?.getComputedTiming().endTime < Infinity) || playState !== 'running';
-        return !isOver && lights.length > 1 && lights[0] < 0.1 && lights.at(-1) > 0.1;
+        const isLit = lights.length > 1 && lights[0] < 0.1 && lights.at(-1) > 0.1;
+        return !isOver && (isLit || frames.some(frame => 'clipPath' in frame || 'height' in frame));
     };
     const frame = () => new Promise(resolve => { requestAnimationFrame(resolve); setTimeout(resolve, 50); });
     for (let round = 0; round < 5; round++) {

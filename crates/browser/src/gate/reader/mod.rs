@@ -2,6 +2,7 @@
 //!
 //! Invariants: all parts of a snapshot are of the documents whose URL it names; a frame on a refused host is in none.
 
+mod animated;
 mod capture;
 pub(super) mod search;
 
@@ -15,6 +16,7 @@ use browser_shell_core::snapshot::{NodeKey, View, Wanted};
 use futures::future::join_all;
 use serde_json::Value;
 
+use self::animated::note_still;
 use self::capture::{CapturedPage, PartSource, RawPage, SentPage, address};
 use crate::gate::browser::Browser;
 use crate::gate::element::find::evaluate_promise;
@@ -168,6 +170,9 @@ impl GateSession {
             captured.has_new_secrets = true;
         }
         self.leave_out_refused(page, &mut captured);
+        if let Some(browser) = self.browser() {
+            note_still(&browser, page, &mut captured).await;
+        }
         Ok(captured)
     }
 

@@ -72,6 +72,16 @@ impl Page {
     }
 
     fn shown(&self, is_interactive: bool) -> String {
+        show(&[self.part()], &Options { is_interactive, ..Options::default() })
+    }
+
+    /// Returns the number of elements that a chain of selectors finds.
+    fn count(&self, chain: &str) -> usize {
+        let chain = crate::selector::SelectorChain::parse(chain).unwrap_or_else(|| panic!("`{chain}` is no chain"));
+        Finder::new(&[self.part()], [], |_| false).find(chain.parts(), &[], Reach::Page).len()
+    }
+
+    fn part(&self) -> Part {
         let mut dom = self.dom.clone();
         dom["parentIndex"] = self.nodes.iter().map(|node| node.0).collect();
         dom["attributes"] = self.nodes.iter().map(|node| json!(node.1)).collect();
@@ -86,7 +96,7 @@ impl Page {
         }
         let tree = json!({ "nodes": self.accessible });
         part.accessibility.add(&tree.to_string(), &|_| {}).expect("a tree");
-        show(&[part], &Options { is_interactive, ..Options::default() })
+        part
     }
 }
 
@@ -663,4 +673,321 @@ fn picture_has_the_words_that_only_readers_of_screens_get() {
     }
     let seen = shown("generic", red, 20, 50, "seen text");
     assert!(seen.contains("seen text") && !seen.contains("- img"), "control: {seen}");
+}
+
+#[test]
+fn name_is_found_with_and_without_the_blanks_of_its_design() {
+    let page = |names: &[&str]| {
+        let mut page = Page::new();
+        for (place, name) in (0..).zip(names) {
+            page.add(0, "BUTTON", &["aria-label", name], "", [0, 30 * place, 60, 20]);
+        }
+        page
+    };
+    let (glued, spaced) = ("\u{767b}\u{5f55}", "\u{767b} \u{5f55}");
+    for (drawn, asked) in [(spaced, glued), (glued, spaced), (glued, glued), (spaced, spaced)] {
+        let page = page(&[drawn, "\u{767b}\u{8bb0}"]);
+        for condition in [format!("=\"{asked}\""), format!("^=\"{asked}\"")] {
+            assert_eq!(page.count(&format!("role=button[name{condition}]")), 1, "{drawn} {condition}");
+        }
+        assert_eq!(page.count(&format!("text={asked}")), 1, "{drawn} {asked}");
+        assert_eq!(page.count("role=button[name=\"\u{5f55}\u{767b}\"]"), 0, "another order");
+    }
+    let both = page(&[glued, spaced]);
+    assert_eq!(both.count(&format!("role=button[name=\"{glued}\"]")), 1, "the one that is called so comes first");
+    assert_eq!(page(&["Log in"]).count("role=button[name=Login]"), 0, "blanks between words count");
+}
+
+#[test]
+fn field_below_a_row_of_labels_is_near_that_of_its_column() {
+    // Cells of a layout, the labels of which are in the row above.
+    let shown = |labels: &[&str], fields: usize| {
+        let mut page = Page::new();
+        let grid = page.add(0, "DIV", &[], "", [0, 0, 600, 60]);
+        let row = page.add(grid, "DIV", &[], "", [0, 0, 600, 20]);
+        for (place, label) in (0..).zip(labels) {
+            let cell = page.add(row, "DIV", &[], "", [200 * place, 0, 190, 20]);
+            page.add(cell, label, &[], "", [200 * place, 0, 50, 18]);
+        }
+        for y in [30, 60] {
+            let row = page.add(grid, "DIV", &[], "", [0, y, 600, 20]);
+            for place in (0..).take(fields) {
+                let cell = page.add(row, "DIV", &[], "", [200 * place, y, 190, 20]);
+                page.add(cell, "INPUT", &[], "", [200 * place, y, 180, 20]);
+            }
+        }
+        page.shown(true)
+    };
+    let near = |shown: &str| -> Vec<String> {
+        shown.lines().map(|line| line.split("near=").nth(1).unwrap_or_default().to_owned()).collect()
+    };
+    let heads = ["\"name\"]", "\"count\"]", "\"price\"]"];
+    let page = shown(&["name", "count", "price"], 3);
+    assert_eq!(near(&page), [heads, heads].concat(), "{page}");
+    let one = shown(&["new things"], 3);
+    assert!(!near(&one)[1..3].contains(&"\"new things\"]".to_owned()), "control: a title is no label: {one}");
+}
+
+#[test]
+fn mark_that_opens_an_entry_of_a_tree_has_a_reference() {
+    let shown = |class: &str, states: Value, text: Option<&str>| {
+        let mut page = Page::new();
+        let entry = page.add(0, "DIV", &["tabindex", "0"], "", [0, 0, 300, 30]);
+        page.accessible.push(json!({
+            "backendDOMNodeId": entry, "role": { "value": "treeitem" }, "name": { "value": "a pier" }, "properties": states,
+        }));
+        let line = page.add(entry, "DIV", &["class", "line"], "", [0, 0, 300, 30]);
+        page.styles[usize::try_from(line).unwrap()][2] = page.string("pointer");
+        let mark = page.add(line, "DIV", &["class", class], "", [0, 0, 24, 24]);
+        page.add(mark, "SVG", &["class", "chevron"], "", [4, 4, 16, 16]);
+        text.map(|text| page.add(mark, text, &[], "", [0, 0, 20, 18]));
+        page.block(line, "SPAN", &[], "a pier");
+        page.shown(true)
+    };
+    let (mark, closed) = ("entry__expand-button", json!([{ "name": "expanded", "value": { "value": false } }]));
+    let seen = shown(mark, closed.clone(), None);
+    assert!(seen.contains("[class=\"entry__expand-button\"]") && seen.contains("[collapsed]"), "{seen}");
+    for (class, states, text) in [("icon", closed.clone(), None), (mark, json!([]), None), (mark, closed, Some("more"))]
+    {
+        let other = shown(class, states, text);
+        assert!(!other.contains("expand-button"), "control: {other}");
+    }
+}
+
+#[test]
+fn nodes_of_a_diagram_on_its_plane_have_references() {
+    let shown = |is_focusable: bool, is_placed: bool| {
+        let mut page = Page::new();
+        let attributes: &[&str] = if is_focusable { &["tabindex", "0"] } else { &[] };
+        let diagram = page.add(0, "DIV", attributes, "", [0, 0, 800, 400]);
+        let plane = page.add(diagram, "DIV", &["class", "plane"], "", [0, 0, 800, 400]);
+        for (place, words) in (0..).zip(["a gauge", "a horn"]) {
+            let around = page.add(plane, "DIV", &["class", "around"], "", [0, 0, 800, 0]);
+            let node = page.block(around, "DIV", &["class", "node"], words);
+            page.bounds[usize::try_from(node).unwrap()] = [200 * place, 50, 160, 40];
+            let style = page.string(if is_placed { "absolute" } else { "static" });
+            page.styles[usize::try_from(node).unwrap()].extend([style; 4]);
+        }
+        page.listen(diagram, &["mousedown", "mouseup"]);
+        page.shown(true)
+    };
+    let seen = shown(true, true);
+    assert!(["a gauge", "a horn"].iter().all(|name| seen.contains(&format!("- clickable \"{name}\" [ref="))), "{seen}");
+    for (is_focusable, is_placed) in [(false, true), (true, false)] {
+        let other = shown(is_focusable, is_placed);
+        assert!(!other.contains("- clickable \"a gauge\""), "control: {other}");
+    }
+}
+
+#[test]
+fn text_that_a_style_shows_in_a_hidden_element_is_found() {
+    let is_found = |text: &str, is_shown: bool| {
+        let mut page = Page::new();
+        let around = page.block(0, "P", &[], "hidden words");
+        let after = page.add(around, "::after", &[], "", [0, 20, 90, 20]);
+        let shown = page.string("shown instead");
+        page.dom["nodeValue"][usize::try_from(after).unwrap()] = shown.into();
+        let hidden = page.string("hidden");
+        for node in [around, around + 1].into_iter().chain((!is_shown).then_some(after)) {
+            page.styles[usize::try_from(node).unwrap()][1] = hidden;
+        }
+        let chain = crate::selector::SelectorChain::parse(text).expect("a chain");
+        let found = Finder::new(&[page.part()], [], |_| false).find(chain.parts(), &[], Reach::Page);
+        found.iter().any(|element| element.is_visible)
+    };
+    for text in ["text=shown", "text=\"shown instead\""] {
+        assert!(is_found(text, true), "{text}");
+        assert!(!is_found(text, false), "control: {text}");
+    }
+    for text in ["text=hidden words", "text=\"hidden words\"", "text=words"] {
+        assert!(!is_found(text, true), "nobody sees it: {text}");
+    }
+}
+
+/// Returns a page with an HTML table of these rows of cells, which are bold in the first row if that is wanted. `_` is a field in a cell,
+/// `+` a table, and a text with a blank in front of it has a long text behind it.
+fn table_of(rows: &[&[&str]], is_bold: bool) -> Page {
+    let mut page = Page::new();
+    let table = page.add(0, "TABLE", &[], "rgba(0, 0, 0, 0)", [0, 0, 600, 400]);
+    let body = page.add(table, "TBODY", &[], "rgba(0, 0, 0, 0)", [0, 0, 600, 400]);
+    for (y, cells) in (0..).zip(rows) {
+        let row = page.add(body, "TR", &[], "rgba(0, 0, 0, 0)", [0, 30 * y, 600, 20]);
+        for (x, text) in (0..).zip(*cells) {
+            let bounds = [100 * x, 30 * y, 90, 20];
+            let cell = page.add(row, "TD", &[], "rgba(0, 0, 0, 0)", bounds);
+            let is_head = is_bold && y == 0;
+            let around = if is_head { page.add(cell, "B", &[], "rgba(0, 0, 0, 0)", bounds) } else { cell };
+            match *text {
+                "" => {}
+                "_" => {
+                    page.add(around, "INPUT", &[], "", bounds);
+                }
+                "+" => {
+                    page.add(around, "TABLE", &[], "", bounds);
+                }
+                text if text.starts_with(' ') => {
+                    page.add(around, &text.trim().repeat(100), &[], "", bounds);
+                }
+                text => {
+                    page.add(around, text, &[], "", bounds);
+                }
+            }
+        }
+    }
+    page
+}
+
+#[test]
+fn table_with_bold_heads_is_read_by_its_cells() {
+    let rows: &[&[&str]] = &[&["part", "count", "note"], &["bolt", "many", ""], &["nut", "", "rare"]];
+    let page = table_of(rows, true).shown(false);
+    let cells = |row: &[&str], role: &str| {
+        let cell =
+            |text: &&str| if text.is_empty() { format!("\n    - {role}") } else { format!("\n    - {role} {text:?}") };
+        format!("\n  - row{}", row.iter().map(cell).collect::<String>())
+    };
+    let seen = page.lines().map(|line| line.split(" [ref").next().unwrap()).collect::<Vec<_>>().join("\n");
+    let expected =
+        format!("- table{}{}{}", cells(rows[0], "columnheader"), cells(rows[1], "cell"), cells(rows[2], "cell"));
+    assert_eq!(seen, expected, "{page}");
+    let plain = table_of(rows, false).shown(false);
+    assert!(plain.contains("- row\n") && plain.matches("- cell").count() == 9, "an empty cell among others: {plain}");
+    let fields = table_of(&[&["part", "count"], &["_", "_"]], true).shown(true);
+    assert!(fields.contains("[near=\"part\"]") && fields.contains("[near=\"count\"]"), "{fields}");
+}
+
+#[test]
+fn table_that_only_lays_out_a_page_is_none() {
+    let is_table = |rows: &[&[&str]], is_bold| table_of(rows, is_bold).shown(false).contains("- table");
+    assert!(is_table(&[&["a", "b"], &["c", "d"]], true), "control");
+    assert!(!is_table(&[&["a", "b"], &["c", "d"]], false), "no heads");
+    assert!(!is_table(&[&["name", "_"], &["city", "_"], &["zip", "_"]], false), "a form");
+    assert!(!is_table(&[&["a", "b"]], true) && !is_table(&[&["a"], &["b"], &["c"]], true), "one row, one column");
+    assert!(!is_table(&[&["a", "b"], &["c", "d", "e"], &["f"]], true), "rows of several lengths");
+    assert!(!is_table(&[&["menu", "b"], &["c", "+"]], true), "a table in it");
+    assert!(!is_table(&[&["menu", "b"], &["c", " long text of a page"]], true), "a large part of a page");
+    assert!(!is_table(&[&["a", "b", "c"], &["d", "e", "f"], &["g", "h", "i"]], false), "nothing is empty");
+}
+
+#[test]
+fn empty_box_of_rows_and_columns_is_read() {
+    let shown = |rows: &[&[&str]], shift: i64, has_rows: bool, kinds: &[&str]| {
+        let mut page = Page::new();
+        let grid = page.add(0, "DIV", &[], "", [0, 0, 600, 400]);
+        let display = page.string("grid");
+        page.styles[usize::try_from(grid).unwrap()][0] = display;
+        for (y, cells) in (0..).zip(rows) {
+            let row = if has_rows { page.add(grid, "DIV", &[], "", [0, 30 * y, 600, 20]) } else { grid };
+            page.listen(row, kinds);
+            for (x, text) in (0..).zip(*cells) {
+                let bounds = [100 * x + shift * y, 30 * y, 90, 20];
+                let cell = page.add(row, "DIV", &[], "", bounds);
+                if !text.is_empty() {
+                    page.add(cell, text, &[], "", bounds);
+                }
+            }
+        }
+        page.shown(false)
+    };
+    let rows: &[&[&str]] = &[&["part", "count", "note"], &["bolt", "many", ""], &["nut", "", "rare"]];
+    for has_rows in [true, false] {
+        let page = shown(rows, 0, has_rows, &[]);
+        let names: Vec<_> = page.lines().filter(|line| line.trim_start().starts_with("- cell")).collect();
+        assert_eq!(names.len(), 9, "{page}");
+        assert!(names[5].trim() == "- cell" && names[7].trim() == "- cell" && names[8].contains("rare"), "{page}");
+        assert_eq!(page.matches("- row").count(), if has_rows { 3 } else { 0 }, "{page}");
+        assert!(!shown(rows, 17, has_rows, &[]).contains("- cell"), "no columns");
+        let full: &[&[&str]] = &[&["part", "count"], &["bolt", "many"], &["nut", "few"]];
+        assert!(!shown(full, 0, has_rows, &[]).contains("- cell"), "none is empty");
+    }
+    let menu: &[&[&str]] = &[&["inbox", "many"], &["drafts", ""], &["spam", "few"]];
+    assert!(shown(menu, 0, true, &[]).contains("- cell") && !shown(menu, 0, true, &["pointerup"]).contains("- cell"));
+}
+
+#[test]
+fn day_of_two_calendars_is_near_its_month() {
+    let shown = |titles: [&str; 2]| {
+        let mut page = Page::new();
+        for (x, title) in [0, 300].into_iter().zip(titles) {
+            let panel = page.add(0, "DIV", &[], "", [x, 0, 280, 200]);
+            let head = page.add(panel, "DIV", &[], "", [x, 0, 280, 20]);
+            page.add(head, title, &[], "", [x, 0, 90, 20]);
+            let grid = page.add(panel, "TABLE", &[], "", [x, 30, 280, 100]);
+            page.accessible.push(json!({ "backendDOMNodeId": grid, "role": { "value": "grid" } }));
+            let days: &[&[&str]] =
+                &[&["su", "mo", "tu"], &["1", "2", "3"], &["4", "5", if x > 0 { "31" } else { "30" }]];
+            for (y, days) in (1..).zip(days) {
+                let row = page.add(grid, "TR", &[], "", [x, 30 * y, 280, 20]);
+                page.accessible.push(json!({ "backendDOMNodeId": row, "role": { "value": "row" } }));
+                for (place, day) in (0..).zip(*days) {
+                    let bounds = [x + 40 * place, 30 * y, 36, 20];
+                    let cell = page.add(row, "TD", &[], "", bounds);
+                    let (role, is_day) = if y == 1 { ("columnheader", false) } else { ("gridcell", true) };
+                    page.accessible.push(json!({ "backendDOMNodeId": cell, "role": { "value": role } }));
+                    let text = usize::try_from(page.add(cell, "x", &[], "", bounds)).unwrap();
+                    page.dom["nodeValue"][text] = page.string(day).into();
+                    if is_day {
+                        page.listen(cell, &["pointerup"]);
+                    }
+                }
+            }
+        }
+        page.shown(true)
+    };
+    let page = shown(["november 2026", "december 2026"]);
+    for day in ["1", "2", "4", "5"] {
+        let lines: Vec<_> = page.lines().filter(|line| line.contains(&format!("gridcell \"{day}\""))).collect();
+        assert!(
+            lines[0].contains("[near=\"november 2026\"]") && lines[1].contains("[near=\"december 2026\"]"),
+            "{page}"
+        );
+    }
+    assert!(!shown(["a month", "a month"]).contains("[near=\"a month\"]"), "control: one title for both");
+}
+
+#[test]
+fn formula_is_read_in_one_line() {
+    /// Adds the elements of a formula: `TAG(` begins one, `)` ends it, and other words are texts.
+    fn formula(words: &str) -> Page {
+        let mut page = Page::new();
+        let mut around = vec![page.add(0, "MATH", &[], "", [0, 0, 90, 40])];
+        for word in words.split(' ') {
+            let last = *around.last().unwrap();
+            match word.strip_suffix('(') {
+                Some(tag) if !tag.is_empty() => around.push(page.add(last, tag, &[], "", [0, 0, 9, 9])),
+                _ if word == ")" => {
+                    around.pop();
+                }
+                _ => {
+                    let (tag, text) = word.split_once(':').unwrap_or(("MI", word));
+                    let own = page.add(last, tag, &[], "", [0, 0, 9, 9]);
+                    let at = usize::try_from(page.add(own, "x", &[], "", [0, 0, 9, 9])).unwrap();
+                    let text = page.string(text);
+                    page.dom["nodeValue"][at] = text.into();
+                    page.dom["nodeName"][at] = text.into();
+                }
+            }
+        }
+        page
+    }
+    for (words, text) in [
+        ("MSUP( x MN:2 ) MO:+ MN:1", "x^2+1"),
+        ("MSUP( e MROW( MO:- x ) )", "e^(-x)"),
+        ("MFRAC( MROW( a MO:+ b ) MN:2 )", "(a+b)/2"),
+        (
+            "x MO:= MFRAC( MROW( MO:- b MO:± MSQRT( MSUP( b MN:2 ) MO:- MN:4 a c ) ) MROW( MN:2 a ) )",
+            "x=(-b±√(b^2-4ac))/(2a)",
+        ),
+        ("MUNDEROVER( MO:∑ MROW( i MO:= MN:1 ) n ) MSUB( x i )", "∑_(i=1)^n x_i"),
+        ("MROOT( x MN:3 )", "√[3](x)"),
+        ("MI:sin x", "sin x"),
+        ("MTABLE( MTR( MTD( a ) MTD( ) ) MTR( MTD( MN:0 ) MTD( MN:1 ) ) )", "[a, ; 0, 1]"),
+        ("UNKNOWN( a MO:+ b )", "a+b"),
+    ] {
+        let page = formula(words);
+        assert_eq!(page.shown(false), format!("- math {text:?}"), "{words}");
+        assert_eq!(page.count(&format!("role=math[name=\"{text}\"]")), 1, "{words}");
+    }
+    let deep = formula(&format!("{}x{}", "MROW( ".repeat(60), " )".repeat(60)));
+    assert!(deep.shown(false).contains("\"x\""), "what is too deep is read as it is: {}", deep.shown(false));
 }
