@@ -142,11 +142,12 @@ pub(crate) fn output(data: &[u8]) {
     answer.body.remove_echo("x");
     answer.body.mask();
     for limit in [64, 300, 30_000] {
-        let rendered = answer.body.render(limit);
-        assert!(rendered.chars().count() <= limit);
-        if is_data {
-            serde_json::from_str::<Value>(&rendered).expect("data must remain JSON");
-            assert!(rendered.ends_with('\n') && rendered.lines().count() == 1, "data is one line");
+        for rendered in [answer.body.render(limit), answer.body.render_visible(limit)] {
+            assert!(rendered.chars().count() <= limit);
+            if is_data {
+                serde_json::from_str::<Value>(&rendered).expect("data must remain JSON");
+                assert!(rendered.ends_with('\n') && rendered.lines().count() == 1, "data is one line");
+            }
         }
     }
 }

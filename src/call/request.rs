@@ -121,4 +121,9 @@ impl OutputStyle {
     pub(crate) const fn is_plain(self) -> bool {
         matches!(self, Self::Plain { .. })
     }
+
+    /// Returns true for a form in which agent-browser prints answers, which stays as it is.
+    pub(crate) const fn is_of_agent_browser(self) -> bool {
+        matches!(self, Self::Text | Self::Envelope)
+    }
 }

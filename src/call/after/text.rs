@@ -10,7 +10,7 @@ use crate::call::phases::{AfterStep, AnsweredCall};
 use crate::call::request::OutputStyle;
 use crate::call::services::OutputPermit;
 use browser_shell_core::grammar::Command;
-use browser_shell_core::output::{Body, mask, render_envelope, render_plain, render_text, truncate};
+use browser_shell_core::output::{Body, escape_invisible, mask, render_envelope, render_plain, render_text, truncate};
 use browser_shell_core::policy::Engine;
 
 /// Step that removes text that the agent typed from the answer.
@@ -71,9 +71,11 @@ impl AfterStep for Truncate {
                     OutputStyle::Plain { .. } if is_success => render_plain(&body, name, word, is_quoted, limit),
                     // The message says what failed.
                     OutputStyle::Plain { .. } => String::new(),
-                    OutputStyle::Data | OutputStyle::Text => body.render(limit),
+                    OutputStyle::Data => body.render_visible(limit),
+                    OutputStyle::Text => body.render(limit),
                     OutputStyle::Envelope => render_envelope(&body, is_success, &stderr, limit),
                 };
+                let stderr = if style.is_of_agent_browser() { stderr.into() } else { escape_invisible(&stderr) };
                 (stdout, truncate::text(&stderr, limit))
             };
             (call.reply.stdout, call.reply.stderr) = call.process(render).await;
@@ -113,6 +115,29 @@ mod tests {
         pipeline.fail_with("cannot open https://user:hunter2@example.com/");
         let reply = pipeline.call(json!({"session_id": "s", "argv": ["snapshot"]})).await;
         assert_eq!(reply.stderr, "cannot open https://***@example.com/");
+    }
+
+    #[tokio::test]
+    async fn invisible_text_is_in_no_stream() {
+        let hidden = "a\u{e0068}\u{e0069}\u{ad}\u{200b}b \u{1f468}\u{200d}\u{1f469}";
+        let call = json!({"session_id": "s", "argv": ["get", "text", "#a"]});
+        for style in ["data", "text"] {
+            let policy = json!({"output": {"style": style}, "subcommands": {"enable": ["get"]}}).to_string();
+            let pipeline = TestPipeline::new(&policy);
+            pipeline.answer_with(json!({"text": hidden}));
+            let reply = pipeline.call(call.clone()).await;
+            assert!(!reply.stdout.contains(['\u{e0068}', '\u{ad}', '\u{200b}']), "{style}: {:?}", reply.stdout);
+            assert!(reply.stdout.contains("\u{1f468}\u{200d}\u{1f469}"), "control: {style}: {reply:?}");
+            if style == "data" {
+                let data: Value = serde_json::from_str(&reply.stdout).expect("JSON");
+                assert_eq!(data["text"], hidden, "data is the same");
+            } else {
+                assert_eq!(reply.stdout, "  ab \u{1f468}\u{200d}\u{1f469}");
+            }
+            pipeline.fail_with(hidden);
+            let reply = pipeline.call(call.clone()).await;
+            assert!(reply.stderr.contains('b') && !reply.stderr.contains(['\u{e0068}', '\u{ad}', '\u{200b}']));
+        }
     }
 
     // Requirement 1.7.

@@ -1,14 +1,16 @@
 //! Text that a page or a client has chosen, made safe to show.
 //!
 //! A terminal obeys control characters: an escape sequence writes to its clipboard or its title, and a line feed ends a line of a log. A
-//! bidirectional control changes the order in which a line is read. All are shown as escapes, such as `\u{1b}`.
+//! bidirectional control changes the order in which a line is read. A model reads characters that nobody sees, such as the tags by which any
+//! ASCII text can be hidden in another one. All are shown as escapes, such as `\u{1b}`, or left out of texts that are shown as they are.
 //!
 //! In an answer that is plain text, a page chooses titles, names, addresses and texts, and could write lines such as
 //! `opened "Bank" https://bank.example/`. So what a page says stands in quotes, or in lines that begin with two blanks. No other line of
 //! an answer begins with a blank, but those of a tree, whose names are in quotes.
 //!
 //! Invariants:
-//! - No escaped text holds such a character, but the line feeds and tabs that [`escape_for_terminal`] keeps. Other text remains as it is.
+//! - No escaped text holds such a character, but the line feeds and tabs that [`escape_for_terminal`] keeps, and the tags of three flags. Other
+//!   text remains as it is.
 //! - No text of a page in an answer has a line break that is not followed by two blanks, and [`quoted`], [`address`] and [`word`] have none.
 
 use std::borrow::Cow;
@@ -24,7 +26,7 @@ use serde_json::Value;
 /// ```
 #[must_use]
 pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
-    escape(text, |character| is_unsafe(character) && !matches!(character, '\n' | '\t'))
+    replace(text, |character| is_unsafe(character) && !matches!(character, '\n' | '\t'), push_escape)
 }
 
 /// Escapes text for a line of a log, so that it remains one line.
@@ -35,43 +37,78 @@ pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
 /// ```
 #[must_use]
 pub fn escape_for_log(text: &str) -> Cow<'_, str> {
-    escape(text, is_unsafe)
+    replace(text, is_unsafe, push_escape)
+}
+
+/// Escapes the controls in a text, so that it remains one line. Characters that nobody sees are kept.
+pub(super) fn escape_controls(text: &str) -> Cow<'_, str> {
+    replace(text, is_control, push_escape)
+}
+
+/// Escapes the characters of a text that nobody sees.
+///
+/// ```
+/// use browser_shell_core::output::escape_invisible;
+/// assert_eq!(escape_invisible("a\u{e0041}\n"), "a\\u{e0041}\n");
+/// ```
+#[must_use]
+pub fn escape_invisible(text: &str) -> Cow<'_, str> {
+    replace(text, is_invisible, push_escape)
+}
+
+/// Leaves out the characters of a text that nobody sees.
+pub(super) fn without_invisible(text: &str) -> Cow<'_, str> {
+    replace(text, is_invisible, |_, _| {})
 }
 
 /// Escapes text that is JSON, which remains the same JSON. It has its line feeds escaped already.
 #[must_use]
 pub fn escape_json(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_unsafe(character) {
-            let _ = write!(escaped, "\\u{:04x}", u32::from(character));
-        } else {
-            escaped.push(character);
-        }
-    }
-    Cow::Owned(escaped)
+    replace(text, is_unsafe, push_json_escape)
 }
 
-fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&is_escaped) {
+/// Escapes the characters of JSON that nobody sees. It remains the same JSON.
+pub(super) fn escape_invisible_json(text: &str) -> Cow<'_, str> {
+    replace(text, is_invisible, push_json_escape)
+}
+
+/// Writes some characters of a text in another way, but for those of flags.
+fn replace(text: &str, is_replaced: impl Fn(char) -> bool, push_replaced: impl Fn(&mut String, char)) -> Cow<'_, str> {
+    if !text.contains(&is_replaced) {
         return Cow::Borrowed(text);
     }
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_escaped(character) {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let flag = FLAGS.iter().find(|flag| rest.starts_with(**flag));
+        match flag {
+            Some(flag) => replaced.push_str(flag),
+            None if is_replaced(character) => push_replaced(&mut replaced, character),
+            None => replaced.push(character),
         }
+        rest = rest.get(flag.map_or(character.len_utf8(), |flag| flag.len())..).unwrap_or_default();
     }
-    Cow::Owned(escaped)
+    Cow::Owned(replaced)
+}
+
+fn push_escape(text: &mut String, character: char) {
+    text.extend(character.escape_default());
+}
+
+/// Appends a character as JSON escapes it: one above U+FFFF is a pair of surrogates.
+fn push_json_escape(text: &mut String, character: char) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        let _ = write!(text, "\\u{unit:04x}");
+    }
+}
+
+/// Returns true for what no answer shows as it is.
+const fn is_unsafe(character: char) -> bool {
+    is_control(character) || is_invisible(character)
 }
 
 /// Returns true for the controls of C0 and C1, DEL, line and paragraph separators, and bidirectional controls.
-const fn is_unsafe(character: char) -> bool {
+const fn is_control(character: char) -> bool {
     matches!(
         character,
         '\0'..='\u{1f}'
@@ -83,6 +120,25 @@ const fn is_unsafe(character: char) -> bool {
             | '\u{2066}'..='\u{2069}'
     )
 }
+
+/// Returns true for a character that nobody sees, and that a model reads: tags, variation selectors of ideographs, marks of places without
+/// width. Those that join letters or emoji are none, because other languages and pictures need them.
+pub(super) const fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Flags of England, Scotland and Wales: a black flag with a name in tags. They are all that Unicode recommends (`RGI_Emoji_Tag_Sequence` of
+/// UTS #51). If any name were kept, a text could be hidden in a row of flags.
+const FLAGS: [&str; 3] = [
+    "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    "\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
+];
 
 /// Begin of each line of a text of a page.
 const INDENT: &str = "  ";
@@ -136,7 +192,8 @@ pub fn collapse_blanks(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a text with two blanks at the begin of each line. Line breaks of all kinds become line feeds.
+/// Returns a text with two blanks at the begin of each line. Line breaks of all kinds become line feeds, and characters that nobody sees are
+/// left out.
 ///
 /// ```
 /// use browser_shell_core::output::indented;
@@ -144,7 +201,7 @@ pub fn collapse_blanks(text: &str) -> String {
 /// ```
 #[must_use]
 pub fn indented(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
+    let text = without_invisible(text).replace("\r\n", "\n");
     let lines =
         text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}']);
     let mut indented = String::with_capacity(text.len() + INDENT.len());
@@ -193,13 +250,70 @@ mod tests {
         assert_eq!(word(""), r#""""#);
     }
 
-    const ORDINARY: &str =
-        "plain, 中文, é, e\u{301}, שלום, \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}, \u{a0}, \\u{1b}, \"q\"";
+    /// Text that is kept: of several languages, with emoji that have joiners, a variation selector or tags.
+    const ORDINARY: &str = "plain, 中文, é, e\u{301}, שלום, \u{6cc}\u{200c}\u{6a9}, \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}, \
+        \u{2764}\u{fe0f}, \u{1f3f4}, \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}, \
+        \u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}, \u{a0}, \\u{1b}, \"q\"";
+
+    /// Returns a text in tags, as it is hidden in another one.
+    fn tags(text: &str) -> String {
+        text.chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect()
+    }
+
+    /// Returns all characters that nobody sees.
+    fn invisible() -> impl Iterator<Item = char> {
+        let ranges = [0xad..=0xad, 0x180e..=0x180e, 0x200b..=0x200b, 0x2060..=0x2064, 0x206a..=0x206f, 0xfeff..=0xfeff];
+        let others = [0xfff9..=0xfffb, 0xe0000..=0xe0fff];
+        ranges.into_iter().chain(others).flatten().filter_map(char::from_u32)
+    }
 
     /// Returns all characters that are escaped.
     fn controls() -> impl Iterator<Item = char> {
         let ranges = [0..=0x1f, 0x7f..=0x9f, 0x61c..=0x61c, 0x200e..=0x200f, 0x2028..=0x202e, 0x2066..=0x2069];
-        ranges.into_iter().flatten().filter_map(char::from_u32)
+        ranges.into_iter().flatten().filter_map(char::from_u32).chain(invisible())
+    }
+
+    #[test]
+    fn invisible_characters_reach_no_answer() {
+        for character in invisible() {
+            let text = format!("a{character}b\n");
+            let log = escape_for_log(&text);
+            for shown in [&escape_invisible(&text), &log, &escape_for_terminal(&text)] {
+                assert!(!shown.contains(character) && shown.starts_with("a\\u{"), "{shown:?}");
+            }
+            assert_eq!(indented(&text), "  ab\n  ");
+            let json = Value::from(text.as_str()).to_string();
+            for shown in [quoted(&text), escape_invisible_json(&json).into_owned()] {
+                assert!(shown.is_ascii(), "{shown}");
+                assert_eq!(serde_json::from_str::<String>(&shown).expect("JSON"), text);
+            }
+        }
+        assert_eq!(quoted(&tags("A")), r#""\udb40\udc41""#);
+        for shown in [escape_invisible(ORDINARY), without_invisible(ORDINARY), escape_invisible_json(ORDINARY)] {
+            assert_eq!(shown, ORDINARY, "control");
+        }
+        assert_eq!(indented(ORDINARY), format!("  {ORDINARY}"), "control");
+    }
+
+    #[test]
+    fn tags_are_kept_in_flags_only() {
+        let flag = FLAGS[1];
+        let begin: String = flag.chars().take(4).collect();
+        for hidden in [
+            format!("\u{1f3f4}{}\u{e007f}", tags("gbxyz")),
+            format!("\u{1f3f4}{}", tags("gbeng")),
+            format!("{flag}{}", tags("eng\u{7f}")),
+            format!("{begin}x{}", tags("ct\u{7f}")),
+            tags("gbeng\u{7f}"),
+        ] {
+            let shown = without_invisible(&hidden).replace(flag, "");
+            assert!(!shown.contains(is_invisible), "{hidden:?}: {shown:?}");
+            assert!(!escape_for_log(&hidden).replace(flag, "").contains(is_invisible), "{hidden:?}");
+        }
+        for flag in FLAGS {
+            let text = format!("{}{flag}{flag}\u{ad}", tags("a"));
+            assert_eq!(without_invisible(&text), format!("{flag}{flag}"), "control");
+        }
     }
 
     #[test]
@@ -223,7 +337,8 @@ mod tests {
         let text: String = controls().chain(ORDINARY.chars()).collect();
         let value = json!({ (text.as_str()): [text] });
         let escaped = escape_json(&value.to_string()).into_owned();
-        assert!(!escaped.contains(is_unsafe), "{escaped}");
+        let without_flags = FLAGS.iter().fold(escaped.clone(), |text, flag| text.replace(flag, ""));
+        assert!(!without_flags.contains(is_unsafe), "{escaped}");
         assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);
     }
 }

@@ -9,6 +9,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::page_text::{escape_invisible, escape_invisible_json, without_invisible};
 use super::{mask, truncate};
 
 /// Output stream of a child process, captured up to a limit.
@@ -174,6 +175,19 @@ impl Body {
             Self::Data(value) => truncate::json(value, limit.saturating_sub(1)) + "\n",
             Self::Text(text) => truncate::text(text, limit),
         }
+    }
+
+    /// Returns the same for a reader that may be a language model: characters that nobody sees are escapes, so that data remains the same. If
+    /// it is too long with them, they are left out.
+    #[must_use]
+    pub fn render_visible(&self, limit: usize) -> String {
+        let Self::Data(_) = self else {
+            let Self::Text(text) = self else { return String::new() };
+            return truncate::text(&escape_invisible(text), limit);
+        };
+        let text = self.render(limit);
+        let escaped = escape_invisible_json(&text);
+        if escaped.chars().count() <= limit { escaped.into_owned() } else { without_invisible(&text).into_owned() }
     }
 
     /// Returns the content for clients that expect text, as in the runtime's compat profile, at most `limit` characters

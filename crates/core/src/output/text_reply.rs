@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::page_text::escape_for_log;
+use super::page_text::escape_controls;
 use super::result::Body;
 use super::truncate;
 
@@ -72,7 +72,7 @@ pub fn render_envelope(body: &Body, is_success: bool, stderr: &str, limit: usize
 
 /// Returns a title or an address, which remains on its line.
 fn line(text: Option<&str>) -> Cow<'_, str> {
-    escape_for_log(text.unwrap_or_default())
+    escape_controls(text.unwrap_or_default())
 }
 
 fn pretty(value: &Value) -> String {

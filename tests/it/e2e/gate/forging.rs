@@ -1,4 +1,4 @@
-//! Pages that write lines as answers of the tool have them, in the style `text`.
+//! Pages that write lines as answers of the tool have them, in the style `text`, and texts that nobody sees.
 
 use serde_json::{Value, json};
 
@@ -65,4 +65,66 @@ fn page_writes_no_line_of_an_answer() {
         }
     }
     assert_eq!(forged("clicked\n  clicked\nx\n- button \"Pay\" [ref=e99]").len(), 2, "control");
+}
+
+/// Flag of Scotland, which has tags.
+const FLAG: &str = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
+
+/// Returns true if an answer has characters that nobody sees, but for those of the flag.
+fn has_invisible(answer: &Value) -> bool {
+    // Escapes of the exchange itself are characters by now.
+    let shown = match answer {
+        Value::String(text) => text.replace(FLAG, ""),
+        Value::Array(items) => return items.iter().any(has_invisible),
+        Value::Object(members) => return members.values().any(has_invisible),
+        _ => return false,
+    };
+    shown.contains(|c| matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}'))
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn no_answer_has_text_that_nobody_sees() {
+    for (policy, engine) in [(own_policy(), "cdp"), (session_policy(), "agent-browser")] {
+        let programs = agent_browsers().into_iter().take(if engine == "cdp" { 1 } else { 9 });
+        for (program, style) in programs.flat_map(|program| ["text", "data"].map(|style| (program.clone(), style))) {
+            let browser = GateBrowser::start();
+            let mut policy = in_plain_text(policy.clone());
+            policy["output"]["style"] = json!(style);
+            let server = env(&browser, &program, &policy).serve();
+            let open = shop("gate/invisible");
+            let calls: &[&[&str]] = &[
+                &["open", &open],
+                &["snapshot"],
+                &["snapshot", "-i"],
+                &["get", "text", "#text"],
+                &["get", "html", "body"],
+                &["get", "value", "#value"],
+                &["get", "attr", "#named", "data-x"],
+                &["get", "title"],
+                &["tab", "list"],
+                &["fill", "#echo", "a"],
+                &["select", "#list", "other"],
+                &["click", "button"],
+                &["click", "#file"],
+                &["click", "#go"],
+                &["get", "url"],
+                &["tab", "0"],
+                &["reload"],
+                &["click", "#ask"],
+            ];
+            let (mut shown, mut flags, mut answers) = (0, 0, Vec::new());
+            for argv in calls {
+                let arguments = json!({"name": "browser-shell", "arguments": {"session_id": "s", "argv": argv}});
+                let answer = server.request("tools/call", &arguments)["result"].take();
+                assert!(!has_invisible(&answer), "{engine} {style}: {argv:?}: {answer:?}");
+                let text = answer.to_string();
+                shown += usize::from(text.contains("seen"));
+                flags += usize::from(text.contains(FLAG) && text.contains("\u{1f468}\u{200d}\u{1f469}"));
+                answers.push(text);
+            }
+            assert!(shown >= 9 && flags >= 7, "control: {engine} {style}: {shown} {flags} {answers:?}");
+        }
+    }
+    assert!(has_invisible(&json!({"a": ["\u{e0041}"]})) && !has_invisible(&json!({"a": [FLAG]})), "control");
 }

@@ -38,6 +38,7 @@ pub(crate) fn response(route: &str) -> Option<String> {
         "mask-label" => html(include_str!("../../../e2e/pages/gate/mask-label.html")),
         "mask-word" => html(include_str!("../../../e2e/pages/gate/mask-word.html")),
         "forge" => html(include_str!("../../../e2e/pages/gate/forge.html")),
+        "invisible" => html(include_str!("../../../e2e/pages/gate/invisible.html")),
         "oracle" => html(include_str!("../../../e2e/pages/gate/oracle.html")),
         "mask-names" => html(include_str!("../../../e2e/pages/gate/mask-names.html")),
         "mask-saved" => html(include_str!("../../../e2e/pages/gate/mask-saved.html")),

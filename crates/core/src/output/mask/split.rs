@@ -20,6 +20,7 @@ use std::collections::HashSet;
 use std::iter;
 use std::ops::RangeInclusive;
 
+use super::super::page_text::is_invisible;
 use super::tree::{Piece, TreeLine, has_lines};
 
 /// Maximum length of a short text, in characters.
@@ -306,8 +307,9 @@ fn trimmed(text: &str, position: usize) -> (&str, usize) {
 /// Returns true for what may stand between the parts of a code: blanks, dashes, dots in the middle of a line, and what nobody sees.
 fn is_ignored(character: char) -> bool {
     character.is_whitespace()
-        || matches!(character, '-' | '\u{ad}' | '\u{b7}' | '\u{200b}'..='\u{200d}' | '\u{2010}'..='\u{2015}' | '\u{2022}')
-        || matches!(character, '\u{2060}' | '\u{2212}' | '\u{30fb}' | '\u{feff}')
+        || matches!(character, '-' | '\u{b7}' | '\u{200c}' | '\u{200d}' | '\u{2010}'..='\u{2015}' | '\u{2022}')
+        || matches!(character, '\u{2212}' | '\u{30fb}')
+        || is_invisible(character)
 }
 
 /// Returns true for a letter or digit of a script that writes blanks between words.

@@ -126,7 +126,22 @@ fn data_is_one_line_and_text_keeps_its_ending() {
     ];
     for (body, expected) in rows {
         assert_eq!(body.render(1000), expected);
+        assert_eq!(body.render_visible(1000), expected);
     }
+}
+
+// Requirement 1.7.
+#[test]
+fn data_with_invisible_text_keeps_its_limit_and_value() {
+    let text = "a\u{e0041}".repeat(40);
+    let body = Body::Data(json!({ "text": text }));
+    let shown = body.render_visible(1000);
+    assert!(shown.is_ascii() && body.render(1000).contains('\u{e0041}'), "control: {shown}");
+    assert_eq!(serde_json::from_str::<Value>(&shown).expect("JSON"), json!({ "text": text }));
+    let short = body.render_visible(100);
+    assert_eq!(short, format!("{{\"text\":\"{}\"}}\n", "a".repeat(40)), "it has no room for escapes");
+    assert_eq!(Body::Text("a\u{ad}b\n".to_owned()).render_visible(1000), "a\\u{ad}b\n");
+    assert!(Body::Text(text).render_visible(100).chars().count() <= 100);
 }
 
 // Requirement 1.7.
