@@ -5,7 +5,7 @@
 //!
 //! Invariants: the gate's own commands never wait for those of clients, and are never dropped; those of clients wait while too many
 //! or too large ones are queued, and delay each other only; a message that cannot be read ends the wait for its answer, and not the
-//! connection; an event that is far too large ends its sender; every command that a receiver sent is answered once, or its receiver has ended.
+//! connection; an event that is far too large, or many long ones, end their sender; every command that a receiver sent is answered once, or its receiver has ended.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,7 +21,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{CommandError, Incoming, Received, encode, flooding_session, leading_id, trailing_session};
+use crate::message::{
+    CommandError, Incoming, LongEvents, Received, encode, flooding_session, leading_id, session_of_long_event,
+    trailing_session,
+};
 use crate::protocol::{CdpCommand, DebugSessionId};
 use crate::waiters::{Answer, Event, Receiver, Registration, ResponseWaiter, Taker, Waiters};
 
@@ -47,6 +50,7 @@ pub struct Connection {
     closed: CancellationToken,
     /// Time at which a renderer was ended because Chromium did not answer.
     flood: Mutex<Option<Instant>>,
+    long_events: Mutex<LongEvents>,
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -89,6 +93,7 @@ impl Connection {
             root: Mutex::default(),
             closed: CancellationToken::new(),
             flood: Mutex::default(),
+            long_events: Mutex::default(),
         });
         let closed = connection.closed.clone();
         tokio::spawn(async move {
@@ -248,8 +253,8 @@ impl Connection {
     /// Hands one message of Chromium to whom it concerns.
     fn take(&self, message: &Received) {
         let (id, flooding) = match message {
-            Received::Text(text) => match flooding_session(text) {
-                None if self.dispatch(text) => return,
+            Received::Text(text) => match flooding_session(text).or_else(|| self.many_long_events(text)) {
+                None if self.is_for_nobody(text) || self.dispatch(text) => return,
                 None => (leading_id(text.as_bytes()), None),
                 session => (None, session),
             },
@@ -263,6 +268,16 @@ impl Connection {
         {
             receiver.flooded(&session);
         }
+    }
+
+    /// Returns the session of a long event, if it has sent too many of them lately.
+    fn many_long_events(&self, text: &str) -> Option<DebugSessionId> {
+        session_of_long_event(text).filter(|session| lock(&self.long_events).add(session, text.len(), Instant::now()))
+    }
+
+    /// Returns true for a long event of a session that has ended, which need not be read.
+    fn is_for_nobody(&self, text: &str) -> bool {
+        session_of_long_event(text).is_some_and(|session| self.receiver(Some(&session)).is_none())
     }
 
     /// Returns the receiver of the events of a session, or of the browser's own.

@@ -8,7 +8,7 @@ use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::{MAX_LOGGED, Received};
+use crate::message::{MAX_LOGGED, MAX_LONG_EVENTS, Received};
 use crate::protocol::page::EnablePage;
 use crate::protocol::runtime::{Evaluate, Evaluated};
 use crate::protocol::{DebugSessionId, Nothing};
@@ -110,6 +110,30 @@ async fn event_that_is_far_too_large_is_told_as_a_flood() {
     assert!(command.await.unwrap().is_ok(), "control: the connection reads on");
     let expected = ["Runtime.consoleAPICalled", "flood of 0A", "flood of 0A"].map(|text| (0, text.to_owned()));
     assert_eq!(*recorder.0.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn many_long_events_of_a_session_are_told_as_a_flood() {
+    let mut fixture = Fixture::new();
+    let (recorder, receiver) = recorder();
+    fixture.connection.add_session(&"0A".into(), &receiver);
+    fixture.connection.add_session(&"0B".into(), &receiver);
+    let url = "x".repeat(MAX_LONG_EVENTS / 4 + 1);
+    let event = |method: &str, session: &str| {
+        format!(r#"{{"method":"{method}","params":{{"a":"{url}"}},"sessionId":"{session}"}}"#)
+    };
+    for _ in 0..5 {
+        fixture.write(event("Page.screencastFrame", "0B")).await;
+    }
+    for session in ["0A", "0A", "0A", "0A", "0A", "0C"] {
+        fixture.write(event("Network.requestWillBeSent", session)).await;
+    }
+    let (id, command) = fixture.command(None).await;
+    fixture.write(format!("{{\"id\":{id},\"result\":{{}}}}")).await;
+    assert!(command.await.unwrap().is_ok(), "control: the connection reads on");
+    let (picture, sent) = ("Page.screencastFrame", "Network.requestWillBeSent");
+    let expected = [[picture; 5].as_slice(), &[sent, sent, sent, "flood of 0A", sent]].concat();
+    assert_eq!(*recorder.0.lock().unwrap(), expected.into_iter().map(|text| (0, text.to_owned())).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -1,11 +1,14 @@
 //! Messages of the debugging protocol.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::protocol::DebugSessionId;
 use crate::protocol::runtime::LOGGED;
@@ -16,6 +19,19 @@ pub(super) const MAX_MESSAGE: usize = 128 * 1024 * 1024;
 /// Maximum length of an event by which a page logs something, in bytes. Texts come whole, and Chromium needs several times their length for
 /// each: a page that logs more at once keeps all others waiting.
 pub(super) const MAX_LOGGED: usize = 8 * 1024 * 1024;
+
+/// Length from which on an event is a long one, in bytes.
+pub(super) const LONG_EVENT: usize = 256 * 1024;
+
+/// Maximum length of the long events of a session together, in bytes, within [`LONG_EVENT_TIME`]: 64 MiB of addresses, as of pictures that a
+/// document holds, since Chromium tells each of them twice.
+pub(super) const MAX_LONG_EVENTS: usize = 128 * 1024 * 1024;
+
+/// Time in which the long events of a session are counted together.
+const LONG_EVENT_TIME: Duration = Duration::from_secs(10);
+
+/// Begin of the event with a picture for viewers. It is the gate itself that asks for them.
+const PICTURE_START: &str = r#"{"method":"Page.screencastFrame""#;
 
 /// Number of bytes that are kept of each end of a message that is not read.
 const END: usize = 64;
@@ -111,6 +127,37 @@ pub(super) fn flooding_session(message: &str) -> Option<DebugSessionId> {
     };
     let is_flood = method.is_some_and(is_logged);
     trailing_session(message.as_bytes()).filter(|_| is_flood)
+}
+
+/// Returns the session of a long event. Pictures for viewers are none.
+pub(super) fn session_of_long_event(message: &str) -> Option<DebugSessionId> {
+    let is_long = message.len() >= LONG_EVENT && message.starts_with(EVENT_START);
+    trailing_session(message.as_bytes()).filter(|_| is_long && !message.starts_with(PICTURE_START))
+}
+
+/// Bytes of the long events that sessions sent lately. Addresses come whole in events, and a page that sends many long ones keeps all others
+/// waiting, although none of them is too long.
+#[derive(Debug, Default)]
+pub(super) struct LongEvents(HashMap<DebugSessionId, LongEventCount>);
+
+#[derive(Debug)]
+struct LongEventCount {
+    since: Instant,
+    bytes: usize,
+}
+
+impl LongEvents {
+    /// Counts a long event that comes now. Returns true if its session has sent too much; it is counted from nothing then.
+    pub(super) fn add(&mut self, session: &DebugSessionId, bytes: usize, now: Instant) -> bool {
+        self.0.retain(|_, count| now.duration_since(count.since) < LONG_EVENT_TIME);
+        let count = self.0.entry(session.clone()).or_insert(LongEventCount { since: now, bytes: 0 });
+        count.bytes = count.bytes.saturating_add(bytes);
+        let is_flood = count.bytes > MAX_LONG_EVENTS;
+        if is_flood {
+            self.0.remove(session);
+        }
+        is_flood
+    }
 }
 
 /// Returns the session of an event of which only the last bytes are known. Chromium writes it last, and a quote in a text of the page has a
@@ -210,6 +257,41 @@ mod tests {
         ] {
             assert_eq!(session(tail), None, "{tail}");
         }
+    }
+
+    #[test]
+    fn many_long_events_of_a_session_are_a_flood() {
+        let (start, half) = (Instant::now(), MAX_LONG_EVENTS / 2);
+        let mut events = LongEvents::default();
+        let mut add = |session: &str, bytes: usize, time: Duration| {
+            let is_flood = events.add(&session.into(), bytes, start + time);
+            (is_flood, events.0.len())
+        };
+        let (soon, later, late) = (LONG_EVENT_TIME / 2, LONG_EVENT_TIME, LONG_EVENT_TIME * 3);
+        assert_eq!(add("0A", half, Duration::ZERO), (false, 1));
+        assert_eq!(add("0B", half, soon), (false, 2), "control: another session");
+        assert_eq!(add("0A", half, soon), (false, 2), "control: not above");
+        assert_eq!(add("0A", LONG_EVENT, soon), (true, 1), "above");
+        assert_eq!(add("0A", half, soon), (false, 2), "from nothing");
+        assert_eq!(add("0A", half, later), (false, 2), "control: not above");
+        assert_eq!(add("0A", half, later + soon), (false, 1), "slowly, and nothing is kept of the other");
+        assert_eq!(add("0A", half, late), (false, 1), "slowly");
+        assert_eq!(add("0A", half + 1, late), (true, 0), "fast");
+    }
+
+    #[test]
+    fn long_events_are_those_of_pages() {
+        let event = |method: &str, length: usize| {
+            format!(r#"{{"method":"{method}","params":{{"a":"{}"}},"sessionId":"0A1B"}}"#, "x".repeat(length))
+        };
+        let session = |message: &str| session_of_long_event(message).map(|id| id.as_str().to_owned());
+        for method in ["Network.requestWillBeSent", "Network.responseReceived", "Page.frameNavigated"] {
+            assert_eq!(session(&event(method, LONG_EVENT)).as_deref(), Some("0A1B"), "{method}");
+            assert_eq!(session(&event(method, LONG_EVENT / 2)), None, "control: {method}");
+        }
+        assert_eq!(session(&event("Page.screencastFrame", LONG_EVENT)), None);
+        let answer = format!(r#"{{"id":1,"result":{{"a":"{}"}},"sessionId":"0A1B"}}"#, "x".repeat(LONG_EVENT));
+        assert_eq!(session(&answer), None, "an answer");
     }
 
     #[test]

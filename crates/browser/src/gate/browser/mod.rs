@@ -54,6 +54,10 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout for a tab to answer that waits for the server of another document.
 const LOAD_TIMEOUT: Duration = Duration::from_mins(5);
 
+/// Maximum length of an event about a request, in bytes. A longer one is about an address that is its own content, for which no page waits, and
+/// reading it takes long.
+const MAX_REQUEST: usize = 256 * 1024;
+
 /// Schemes of addresses that Chromium opens in no tab when a page leads to them.
 const CLOSED_SCHEMES: &[&str] =
     &["data", "file", "filesystem", "view-source", "chrome", "chrome-extension", "chrome-untrusted", "devtools"];
@@ -374,7 +378,9 @@ impl Receiver for Browser {
 
     fn event(&self, Event { session, method, params }: Event<'_>) {
         if let Some(session) = session {
-            if let Some(event) = TabEvent::read(method, params) {
+            let is_of_data =
+                method.starts_with("Network.") && params.is_some_and(|params| params.get().len() > MAX_REQUEST);
+            if let Some(event) = (!is_of_data).then(|| TabEvent::read(method, params)).flatten() {
                 self.tab_event(session, event);
             }
         } else if let Some(event) = BrowserEvent::read(method, params) {
