@@ -5,16 +5,17 @@
 //! their fields hold, until the agent has sent it: its own guess is masked nowhere.
 //!
 //! Invariants: a value that cannot be kept is an error, because it could not be masked; a value that was a secret once stays one, so
-//! that typing it confirms no guess.
+//! that typing it confirms no guess; masks that are kept are those of the values as they are.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use browser_shell_core::grammar::Command;
 use browser_shell_core::output::mask::{Literals, Pieces, SentPieces};
 use browser_shell_core::typed_texts::{Before, TypedTexts};
 use thiserror::Error;
-use tokio::runtime::{Handle, RuntimeFlavor};
 
+use crate::gate::secret_masks::{LEAST_NUMBER, LEAST_WORD, SecretMasks, SecretPieces};
 use browser_shell_cdp::protocol::{BackendNodeId, DebugSessionId};
 
 /// Maximum number of values that a session keeps.
@@ -23,7 +24,7 @@ const MAX_VALUES: usize = 1024;
 /// Maximum number of typed values that a session keeps. The oldest ones, which no field holds any more, are forgotten first.
 const MAX_TYPED: usize = 512;
 
-/// Maximum length of all values together, in bytes.
+/// Maximum length of all values together, in bytes, and of all typed ones.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Maximum length of a value, in UTF-16 code units, as pages count it.
@@ -34,21 +35,6 @@ const MAX_SENT: usize = 256 * 1024;
 
 /// Length of what was typed before that a guess may begin with, in bytes.
 const MAX_GUESS: usize = 16 * 1024;
-
-/// Length of a secret from which on it is searched in the text of a page, in characters.
-const LEAST_WORD: usize = 6;
-
-/// The same for a secret of digits alone.
-const LEAST_NUMBER: usize = 4;
-
-/// Length of texts from which on the search of secrets in them leaves the worker, in bytes.
-const LONG: usize = 64 * 1024;
-
-/// Searches secrets in texts of a page, of this length together. As long as it takes, other sessions are served.
-pub(super) fn search_in<T>(length: usize, search: impl FnOnce() -> T) -> T {
-    let has_others = || Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if length >= LONG && has_others() { tokio::task::block_in_place(search) } else { search() }
-}
 
 /// Limit of secret values that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -107,6 +93,10 @@ pub(super) struct SecretValues {
     fields: HashMap<FieldKey, String>,
     /// Values of the state that the session's context began with.
     saved: BTreeSet<String>,
+    /// Masks of the values, until these change.
+    masks: Option<Arc<SecretMasks>>,
+    /// Pieces of them, until these or what was sent change.
+    pieces: Option<Arc<SecretPieces>>,
 }
 
 /// Parts of secrets, left in their fields, that have so many characters of one that nobody guesses them. They are masked wherever a page shows
@@ -129,8 +119,11 @@ impl SecretValues {
         self.has_acted |= !command.only_reads() && command.row.name != "wait";
         if let Some(text) = command.sent_text() {
             self.sent.add(&text);
+            self.pieces = None;
         }
-        self.long.add_sent(command);
+        if self.long.add_sent(command) {
+            self.masks = None;
+        }
     }
 
     /// Adds the values of all fields of the session's pages. The pages with a dialog reported none.
@@ -180,8 +173,27 @@ impl SecretValues {
         if !self.values.contains(text) {
             self.make_room(text)?;
             self.values.insert(text.to_owned());
+            self.forget_masks();
         }
         Ok(())
+    }
+
+    /// Forgets the masks, because the values have changed.
+    fn forget_masks(&mut self) {
+        (self.masks, self.pieces) = (None, None);
+    }
+
+    /// Returns the masks of the values as they are now.
+    pub(super) fn masks(&mut self) -> Arc<SecretMasks> {
+        let make = || Arc::new(SecretMasks::new(&self.values, &self.saved, &self.long.masked));
+        self.masks.get_or_insert_with(make).clone()
+    }
+
+    /// Returns the pieces of the secrets of fields, without those that the agent has sent. Those of saved states are left out: they have words of
+    /// every page in them.
+    pub(super) fn secret_pieces(&mut self) -> Arc<SecretPieces> {
+        let make = || Arc::new(SecretPieces::new(&self.values, &self.sent));
+        self.pieces.get_or_insert_with(make).clone()
     }
 
     /// Counts a value more.
@@ -228,8 +240,9 @@ impl SecretValues {
         if value.length <= MAX_LENGTH && self.is_typed_in_field(value) {
             self.typed.retain(|typed| *typed != value.text);
             self.typed.push_back(value.text.clone());
-            if self.typed.len() > MAX_TYPED {
-                self.typed.pop_front();
+            let mut bytes: usize = self.typed.iter().map(String::len).sum();
+            while self.typed.len() > MAX_TYPED || bytes > MAX_BYTES {
+                bytes -= self.typed.pop_front().map_or(bytes, |typed| typed.len());
             }
             return Ok(());
         }
@@ -239,6 +252,7 @@ impl SecretValues {
                 self.remainders.insert(value.text.clone());
                 if self.has_much_of_secret(&value.text) {
                     self.long.add(&value.text);
+                    self.forget_masks();
                 }
             }
             return Ok(());
@@ -248,7 +262,7 @@ impl SecretValues {
             let mut lines: Vec<_> = value.text.lines().filter(|line| *line != value.text).collect();
             // Making the pieces takes long, and most values have one line.
             if !lines.is_empty() {
-                let pieces = self.pieces();
+                let pieces = self.secret_pieces().get();
                 lines.retain(|line| self.is_entered_secret(line, &pieces));
             }
             lines.into_iter().try_for_each(|line| self.keep(line))?;
@@ -263,8 +277,11 @@ impl SecretValues {
         if value.parts.len() < 2 || value.parts.iter().all(|part| self.values.contains(part)) {
             return Ok(());
         }
-        let are_secret =
-            if value.is_declared { vec![true; value.parts.len()] } else { self.pieces().are_in(&value.parts) };
+        let are_secret = if value.is_declared {
+            vec![true; value.parts.len()]
+        } else {
+            self.secret_pieces().get().are_in(&value.parts)
+        };
         let mut parts = value.parts.iter().zip(are_secret).filter(|(_, is_secret)| *is_secret);
         parts.try_for_each(|(part, _)| self.keep(part))
     }
@@ -280,6 +297,7 @@ impl SecretValues {
             return Err(SecretLimit::Saved);
         }
         self.saved = saved;
+        self.forget_masks();
         Ok(())
     }
 
@@ -288,26 +306,10 @@ impl SecretValues {
         !self.values.is_empty()
     }
 
-    /// Returns the pieces of the secrets of fields, without those that the agent has sent. Those of saved states are left out: they have words of
-    /// every page in them.
-    pub(super) fn pieces(&self) -> Pieces {
-        Pieces::new(self.values.iter().map(String::as_str)).without(&self.sent)
-    }
-
     /// Returns true if a text that has entered a field is a secret: it has one of these pieces, and the agent did not type it. If more was
     /// sent than is remembered, any text is, so that nothing tells which have a piece.
     pub(super) fn is_entered_secret(&self, text: &str, pieces: &Pieces) -> bool {
         !text.is_empty() && !self.is_typed(text) && (self.sent.is_full() || pieces.is_in(text))
-    }
-
-    /// Returns what finds the secrets of fields in a text that people read: as words, and not the short ones.
-    pub(super) fn words(&self) -> Literals {
-        Literals::new(self.values.iter().filter(|value| is_long(value)).cloned())
-    }
-
-    /// Returns the same with the long rests of secrets, for texts that a picture shows.
-    pub(super) fn pictured_words(&self) -> Literals {
-        Literals::new(self.values.iter().filter(|value| is_long(value)).chain(&self.long.masked).cloned())
     }
 
     /// Returns what is left of secrets in their fields.
@@ -340,8 +342,9 @@ impl LongRemainders {
         }
     }
 
-    /// Remembers what a command sends, and masks no longer what is a guess now.
-    fn add_sent(&mut self, command: &Command) {
+    /// Remembers what a command sends, and masks no longer what is a guess now. Returns true if there is such a guess.
+    fn add_sent(&mut self, command: &Command) -> bool {
+        let count = self.masked.len();
         let (lines, typed) = (self.lines.len(), self.typed.len());
         for (_, value) in command.values() {
             self.lines.push('\n');
@@ -362,6 +365,7 @@ impl LongRemainders {
             self.lines.clear();
             self.typed = with_guess(&self.typed, self.typed.len()).to_owned();
         }
+        self.masked.len() < count
     }
 }
 
@@ -383,12 +387,6 @@ fn guessed(texts: &BTreeSet<String>, lines: &str, typed: &str) -> BTreeSet<Strin
     texts.iter().filter(is_guess).cloned().collect()
 }
 
-/// Returns true for a secret that is searched in the text of a page.
-fn is_long(value: &str) -> bool {
-    let length = value.chars().count();
-    length >= LEAST_WORD || length >= LEAST_NUMBER && value.chars().all(char::is_numeric)
-}
-
 /// Returns true if a text has this many characters in a row of one of these secrets.
 fn has_run_of<'a>(text: &str, length: usize, mut secrets: impl Iterator<Item = &'a String>) -> bool {
     let characters: Vec<_> = text.chars().collect();
@@ -403,6 +401,7 @@ fn has_run_of<'a>(text: &str, length: usize, mut secrets: impl Iterator<Item = &
 #[cfg(test)]
 mod tests {
     use browser_shell_core::grammar::{Profile, parse};
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -542,13 +541,22 @@ mod tests {
             let mut values = SecretValues::default();
             let saved: BTreeSet<_> = [secret.to_owned()].into();
             read(&mut values, &["open", "http://a.example/"], secret);
+            assert_ne!(values.masks().pictured_words().mask_text(secret), secret, "control");
             read(&mut values, &["press", "Backspace"], left);
             let with_rest: BTreeSet<_> = [secret, left].map(str::to_owned).into();
             assert_eq!(values.to_set(), if is_masked { with_rest } else { saved.clone() }, "{left}");
-            assert_eq!(values.pictured_words().mask_text(left) != left, is_masked, "{left}");
-            assert!(values.words().mask_text(left) == left && values.pieces().is_in(secret), "{left}");
+            assert_eq!(values.masks().pictured_words().mask_text(left) != left, is_masked, "{left}");
+            assert!(
+                values.masks().words().mask_text(left) == left && values.secret_pieces().get().is_in(secret),
+                "{left}"
+            );
             values.add_typed(&command(&["fill", "#name", left]));
             assert_eq!(values.to_set(), saved, "a mask would confirm the guess of {left}");
+            let masks = values.masks();
+            for literals in [masks.literals(), masks.pictured_words()] {
+                assert_eq!(literals.mask_text(left), left, "a mask that was kept");
+            }
+            assert!(left.len() < 4 || !values.secret_pieces().get().is_in(left), "pieces that were kept: {left}");
         }
     }
 
@@ -641,5 +649,69 @@ mod tests {
         }
         assert_eq!(values.typed.len(), MAX_TYPED);
         assert!(values.to_set().is_empty() && values.fields.len() == 1);
+        let long = |number: usize| format!("{number:04}").repeat(1000);
+        for number in 0..100 {
+            read(&mut values, &["fill", "#p", &long(number)], &long(number));
+        }
+        assert_eq!(values.typed.len(), MAX_BYTES / 4000);
+        assert!(values.typed.back() == Some(&long(99)) && values.to_set().is_empty(), "the newest are kept");
+    }
+
+    /// Change of what a session knows.
+    #[derive(Clone, Debug)]
+    enum Change {
+        Read(usize, usize),
+        Fill(usize),
+        Press(&'static str),
+        Save(usize),
+    }
+
+    /// Texts that are secrets, rests of them, pieces of them, or what an agent guesses.
+    const TEXTS: [&str; 9] =
+        ["Hunter2xyz", "Hunter2xy", "unter2", "H", "48392017", "483920", "a note\nis Hunt", "correct horse", ""];
+
+    fn change() -> impl Strategy<Value = Change> {
+        let text = || 0..TEXTS.len();
+        prop_oneof![
+            3 => (0..3usize, text()).prop_map(|(field, text)| Change::Read(field, text)),
+            1 => text().prop_map(Change::Fill),
+            1 => prop_oneof![Just("Delete"), Just("Control+z")].prop_map(Change::Press),
+            1 => text().prop_map(Change::Save),
+        ]
+    }
+
+    proptest! {
+        // Requirement 6.3. Masks of former values would show a secret.
+        #[test]
+        fn kept_masks_are_those_of_the_values(changes in proptest::collection::vec((change(), any::<bool>()), 1..12)) {
+            let mut values = SecretValues::default();
+            for (change, is_asked) in changes {
+                match change {
+                    Change::Read(field, text) => {
+                        let field = ("s".into(), BackendNodeId(field as u64));
+                        let read = FieldValue { field, ..value(TEXTS[text], 5) };
+                        values.add_read(&[read], true).unwrap();
+                    }
+                    Change::Fill(text) => values.add_typed(&command(&["fill", "#p", TEXTS[text]])),
+                    Change::Press(key) => values.add_typed(&command(&["press", key])),
+                    Change::Save(text) => values.add_saved(&[TEXTS[text].to_owned()].into()).unwrap(),
+                }
+                if !is_asked {
+                    continue;
+                }
+                let (masks, pieces) = (values.masks(), values.secret_pieces().get());
+                let kept = (masks.literals(), masks.words(), masks.pictured_words());
+                let mut fresh = SecretValues { masks: None, pieces: None, ..values.clone() };
+                let (masks, made) = (fresh.masks(), fresh.secret_pieces().get());
+                let all = Literals::new(values.to_set());
+                for text in TEXTS.iter().map(|text| format!("x {text} y")) {
+                    prop_assert_eq!(kept.0.mask_text(&text), all.mask_text(&text));
+                    prop_assert_eq!(kept.1.mask_text(&text), masks.words().mask_text(&text));
+                    prop_assert_eq!(kept.2.mask_text(&text), masks.pictured_words().mask_text(&text));
+                    prop_assert_eq!(pieces.is_in(&text), made.is_in(&text));
+                }
+                prop_assert!(Arc::ptr_eq(&kept.0, &values.masks().literals()), "they are kept");
+            }
+        }
     }
 }

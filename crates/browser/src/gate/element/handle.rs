@@ -87,7 +87,7 @@ impl ElementHandle {
 
     /// Returns what masks the secrets that the agent did not type.
     #[must_use]
-    pub fn secrets(&self) -> Literals {
+    pub fn secrets(&self) -> Arc<Literals> {
         self.gate.secret_literals()
     }
 

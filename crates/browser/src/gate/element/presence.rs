@@ -16,7 +16,7 @@ use crate::gate::element::located::{ElementError, in_world, world};
 use crate::gate::element::script::{COMPARED, PRESENCE, SHOWN_TEXT, SHOWS_TEXT};
 use crate::gate::page::World;
 use crate::gate::pdf::read_pdf;
-use crate::gate::secret_values::search_in;
+use crate::gate::secret_masks::search_in;
 use crate::gate::session::GateSession;
 use browser_shell_cdp::protocol::DebugSessionId;
 
@@ -126,7 +126,7 @@ impl GateSession {
     /// Returns an error if the page does not answer, or is being replaced.
     pub async fn compares_secret(self: &Arc<Self>, selector: &str) -> Result<bool, ElementError> {
         let values = self.known_secrets().values;
-        let secrets = Literals::new(values.iter().cloned());
+        let secrets = self.secret_literals();
         let has_secret = |compared: &Value| {
             let text = compared.as_str().unwrap_or_default();
             let has_part = |value: &String| value.chars().count() >= MIN_PART && text.contains(value.as_str());

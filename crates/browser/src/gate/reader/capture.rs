@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use browser_shell_core::output::mask::{self, Literals};
@@ -188,7 +189,7 @@ impl RawPage {
     /// # Errors
     ///
     /// Returns an error if the capture cannot be used.
-    pub(super) async fn parse(self, literals: Literals) -> Result<(Self, CapturedPage), ReadError> {
+    pub(super) async fn parse(self, literals: Arc<Literals>) -> Result<(Self, CapturedPage), ReadError> {
         let parsed = tokio::task::spawn_blocking(move || {
             let parsed = CapturedPage::parse(&self.0, &literals)?;
             Ok((self, parsed))

@@ -128,7 +128,7 @@ impl GateSession {
             *pdf = read_pdf(browser, page, &FrameId::from(frame.as_str())).await.masked(&secrets);
         });
         join_all(read).await;
-        let wanted = request.wanted.as_ref().map(|text| Wanted::new(text, self.secret_literals()));
+        let wanted = request.wanted.as_ref().map(|text| Wanted::new(text, Literals::clone(&secrets)));
         let view = tokio::task::spawn_blocking(move || View::with(&parts, &options, wanted.as_ref())).await;
         let view = view.map_err(|_| ReadError::Unreadable)?.ok_or_else(|| ReadError::no_match(request))?;
         let numbers = self.number(browser, page, &view, &sources);
@@ -145,7 +145,7 @@ impl GateSession {
         browser: &Browser,
         page: &Page,
     ) -> Result<Vec<String>, ReadError> {
-        let (_, captured) = RawPage::read(browser, page).await?.parse(Literals::default()).await?;
+        let (_, captured) = RawPage::read(browser, page).await?.parse(Arc::default()).await?;
         if page.has_hung_frame() {
             return Err(ReadError::Unreadable);
         }

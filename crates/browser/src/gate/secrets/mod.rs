@@ -23,7 +23,8 @@ use self::frame::{GROUP, SELECTOR, SearchedFrame, TIMEOUT};
 use crate::gate::browser::{Browser, frame_timeout};
 use crate::gate::element::kept::{KEPT, call_with_kept};
 use crate::gate::page::Page;
-use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit, SecretValues, search_in};
+use crate::gate::secret_masks::{SecretMasks, search_in};
+use crate::gate::secret_values::{FieldValue, MAX_LENGTH, SecretLimit, SecretValues};
 use crate::gate::session::GateSession;
 use browser_shell_cdp::CommandError;
 use browser_shell_cdp::protocol::dom::DescribeNode;
@@ -50,13 +51,15 @@ pub struct Secrets {
     pub is_visible: bool,
     /// True if there may be others.
     pub is_incomplete: bool,
+    /// Masks of `values`.
+    pub masks: Arc<SecretMasks>,
 }
 
 impl Secrets {
     /// Returns what masks them in an answer.
     #[must_use]
     pub fn literals(&self) -> Literals {
-        Literals::new(self.values.iter().cloned()).with_field_values(self.typed.iter().cloned())
+        Literals::clone(&self.masks.literals()).with_field_values(self.typed.iter().cloned())
     }
 }
 
@@ -111,11 +114,11 @@ impl GateSession {
     /// Adds the fields of tabs that pieces of secrets have entered. Returns true if there are new ones.
     async fn add_entered(&self, browser: &Browser, pages: &[Arc<Page>]) -> Result<bool, SecretsError> {
         let known = {
-            let known = self.lock_secrets();
-            known.has_values().then(|| known.clone())
+            let mut known = self.lock_secrets();
+            known.has_values().then(|| (known.masks(), known.secret_pieces(), known.clone()))
         };
-        let Some(known) = &known else { return Ok(false) };
-        let wanted = &SearchedSecrets::from(known);
+        let Some((masks, pieces, known)) = &known else { return Ok(false) };
+        let wanted = &SearchedSecrets { known, pieces: pieces.get(), words: masks.words() };
         let adds = pages.iter().map(async |page| {
             let added = async { of_all(frames(browser, page).map(|frame| frame.add_entered(wanted))).await };
             Ok::<_, SecretsError>(self.while_answering(page, added).await?.is_some_and(|added| added.contains(&true)))
@@ -149,8 +152,9 @@ impl GateSession {
 
     /// Returns the values that were seen before.
     pub fn known_secrets(&self) -> Secrets {
-        let known = self.lock_secrets();
-        Secrets { values: known.to_set(), typed: known.typed(), remainders: known.remainders(), ..Secrets::default() }
+        let mut known = self.lock_secrets();
+        let (values, typed, remainders) = (known.to_set(), known.typed(), known.remainders());
+        Secrets { values, typed, remainders, masks: known.masks(), ..Secrets::default() }
     }
 
     /// Returns true if the session knows a secret that the agent did not type.
@@ -159,14 +163,16 @@ impl GateSession {
     }
 
     /// Returns what finds the secrets of fields in a text that people read.
-    pub(super) fn secret_words(&self) -> Literals {
-        self.lock_secrets().pictured_words()
+    pub(super) fn secret_words(&self) -> Arc<Literals> {
+        // Not while the values are locked: making them takes long.
+        let masks = self.lock_secrets().masks();
+        masks.pictured_words()
     }
 
     /// Returns what masks the secrets that the agent did not type.
-    pub fn secret_literals(&self) -> Literals {
-        let values = self.lock_secrets().to_set();
-        Literals::new(values)
+    pub fn secret_literals(&self) -> Arc<Literals> {
+        let masks = self.lock_secrets().masks();
+        masks.literals()
     }
 }
 
@@ -222,14 +228,8 @@ const ENTERED: &str = "(secret, maxLength, maxPut) => {
 /// Secrets that are looked for in fields.
 struct SearchedSecrets<'a> {
     known: &'a SecretValues,
-    pieces: Pieces,
-    words: Literals,
-}
-
-impl<'a> From<&'a SecretValues> for SearchedSecrets<'a> {
-    fn from(known: &'a SecretValues) -> Self {
-        Self { known, pieces: known.pieces(), words: known.words() }
-    }
+    pieces: Arc<Pieces>,
+    words: Arc<Literals>,
 }
 
 impl SearchedSecrets<'_> {
