@@ -132,8 +132,7 @@ fn loss_decision(loss: Loss) -> Decision {
     match loss {
         Loss::Crash => Decision::new(Code::TabCrashed, "the tab crashed, and an empty one is in its place"),
         Loss::Flood => {
-            let reason =
-                "the page kept the whole browser from answering and was closed, and an empty one is in its place";
+            let reason = "the page took too much of the whole browser and was closed, and an empty one is in its place";
             Decision::new(Code::TabFlooded, reason)
         }
         Loss::Hang => {

@@ -2,9 +2,9 @@
 //! Chromium.
 //!
 //! The settings keep the person at the screen on web pages: no pages of Chromium itself, no developer tools, no local files, no file
-//! dialogs, and no other profile, which would have other settings. The managed policy has the same values
-//! (`rootfs/etc/browser/policies/managed`), but only root can install it. Chromium reads each policy as a setting of its own, and a
-//! policy wins over a setting.
+//! dialogs, and no other profile, which would have other settings. Nobody, and no agent, goes on to a site whose certificate is not
+//! valid. The managed policy has the same values (`rootfs/etc/browser/policies/managed`), but only root can install it. Chromium reads
+//! each policy as a setting of its own, and a policy wins over a setting.
 //!
 //! Invariants: the kernel ends Chromium when the runtime ends; Chromium is not started if a rule cannot be set; the settings are written
 //! by the process that becomes Chromium, under its rules for files, so that no link in the profile leads further than Chromium itself
@@ -140,6 +140,10 @@ fn settings() -> [(&'static str, Vec<(&'static str, Value)>); 2] {
         ("policy.url_allowlist", json!(ALLOWED)),
         ("incognito.mode_availability", json!(1)),
         ("printing.enabled", json!(false)),
+        // A page whose certificate is not valid stays closed: agents would go on to it as people do.
+        ("ssl.error_override_allowed", json!(false)),
+        // Without it, Chromium asks for the accounts of the profile.
+        ("signin.allowed_on_next_startup", json!(false)),
     ];
     let all = vec![
         ("select_file_dialogs.allowed", json!(false)),
@@ -221,6 +225,8 @@ mod tests {
             "URLAllowlist",
             "IncognitoModeAvailability",
             "PrintingEnabled",
+            "SSLErrorOverrideAllowed",
+            "BrowserSignin",
             "AllowFileSelectionDialogs",
             "BrowserGuestModeEnabled",
             "BrowserAddPersonEnabled",
@@ -229,7 +235,9 @@ mod tests {
         let settings: Vec<_> = settings().into_iter().flat_map(|(_, settings)| settings).collect();
         assert_eq!(settings.len(), names.len());
         for ((setting, value), name) in settings.iter().zip(names) {
-            assert_eq!(*value, policy[name], "{setting}");
+            // Chromium reads this number as a setting that is true or false.
+            let expected = if name == "BrowserSignin" { json!(policy[name] != 0) } else { policy[name].clone() };
+            assert_eq!(*value, expected, "{setting}");
         }
     }
 

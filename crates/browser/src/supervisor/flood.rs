@@ -29,7 +29,7 @@ pub(super) const fn min_share(unanswered: u32) -> f64 {
 }
 
 /// Argument of Chromium's renderers.
-const RENDERER: &str = "--type=renderer";
+pub(super) const RENDERER: &str = "--type=renderer";
 
 /// Processor time of the renderers of a Chromium that does not answer.
 pub(super) struct Renderers {

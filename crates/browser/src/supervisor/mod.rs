@@ -3,6 +3,7 @@
 //! Invariants: no Chromium remains when the supervisor ends; none is started while its profile is behind a link.
 
 mod flood;
+mod inspection;
 
 use std::fs;
 use std::io;
@@ -18,6 +19,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use self::flood::{FLOODED_UNANSWERED, Renderers, UNANSWERED, min_share};
+use self::inspection::Processes;
 use crate::display::RunningDisplay;
 use crate::health::{BrowserGuard, BrowserHealth, EnsureBrowser, HEALTH_INTERVAL, HEALTH_TIMEOUT, MAX_UNANSWERED, set};
 use crate::launch::{self, LaunchConfig};
@@ -284,6 +286,7 @@ impl ChromiumSupervisor {
         set(&self.health, BrowserHealth::Ready);
         let (mut unanswered, mut max_unanswered) = (0_u32, MAX_UNANSWERED);
         let mut renderers = None;
+        let mut processes = Processes::of(chromium.process.group());
         let mut stopped = std::pin::pin!(chromium.process.stopped());
         let end = loop {
             tokio::select! {
@@ -311,6 +314,16 @@ impl ChromiumSupervisor {
                     break RunEnd::Idle;
                 }
                 set(&self.health, BrowserHealth::Ready);
+            }
+            let inspection = processes.inspect_if_due();
+            for threads in inspection.ended {
+                tracing::error!(threads, "a renderer with too many threads was ended");
+                chromium.connection.note_flood();
+            }
+            if inspection.has_lost_zygote {
+                tracing::error!("Chromium can start no renderer any more, since its zygote has ended, and is restarted");
+                set(&self.health, BrowserHealth::Starting);
+                break RunEnd::Failed;
             }
             unanswered = if answers(&chromium.connection).await { 0 } else { unanswered + 1 };
             set(&self.health, if unanswered == 0 { BrowserHealth::Ready } else { BrowserHealth::Starting });

@@ -209,8 +209,12 @@ const TICK_MS: u64 = 10;
 pub struct GroupMember {
     /// Its id.
     pub id: Pid,
+    /// Process that started it.
+    pub parent: Option<Pid>,
     /// Processor time that it took.
     pub time: Duration,
+    /// Number of its threads.
+    pub threads: usize,
 }
 
 impl GroupMember {
@@ -222,7 +226,7 @@ impl GroupMember {
         }
         let ticks = stat.number::<u64>(14)? + stat.number::<u64>(15)?;
         let time = Duration::from_millis(ticks.saturating_mul(TICK_MS));
-        Some(Self { id, time })
+        Some(Self { id, parent: Pid::from_raw(stat.number(4)?), time, threads: stat.number(20)? })
     }
 
     /// Returns true if the process has an argument.

@@ -123,8 +123,7 @@ impl Browser {
         let target = TargetId::from(frame.as_str());
         let is_allowed = {
             let mut tables = self.tables();
-            tables.others.contains(&target)
-                || tables.allowed.remove(&frame).is_some_and(|document| document.is_at(&url))
+            tables.others.contains(&target) || tables.take_allowed(&frame, &url)
         };
         if is_allowed {
             self.answer_leaving(&request_id, true);

@@ -135,7 +135,7 @@ impl Browser {
             }
             TabEvent::WindowOpen(WindowOpen { url }) => self.note_closed_scheme(&page, &url),
             TabEvent::FrameDetached(event) => {
-                self.tables().allowed.remove(&event.frame_id);
+                self.tables().forget_allowed(&page.target, &event.frame_id);
                 page.remove_document(session, &event.frame_id);
                 let is_gone = event.reason == DetachReason::Remove;
                 page.change_requests(|requests| requests.end_frame(session, &event.frame_id, is_gone));

@@ -65,8 +65,8 @@ pub(super) struct Tables {
     pub(super) orphans: Vec<SessionAddress>,
     /// Number of tabs that were seen.
     pub(super) count: u64,
-    /// Documents that the gate let a tab request and that Chromium has not requested yet, by frame.
-    pub(super) allowed: HashMap<FrameId, AllowedDocument>,
+    /// Documents that the gate let each tab request and that Chromium has not requested yet.
+    allowed: HashMap<TargetId, AllowedDocuments>,
     /// Targets of the tabs in contexts that somebody else made.
     pub(super) others: HashSet<TargetId>,
     /// Sessions that share the default context.
@@ -75,38 +75,38 @@ pub(super) struct Tables {
     pub(super) notices: Notices,
 }
 
-/// Document that the gate let a tab request.
-pub(super) struct AllowedDocument {
-    /// Target of the tab.
-    pub(super) target: TargetId,
-    /// URL, by its hash: pages choose how long it is.
-    pub(super) url: u64,
-}
+/// Hash of the URL of a document by its frame: pages choose how long a URL is.
+type AllowedDocuments = HashMap<FrameId, u64>;
 
-impl AllowedDocument {
-    /// Number of them above which a tab loses those that it has: frames that are gone request none.
-    const MAX: usize = 1024;
+/// Number of documents above which a tab loses those that it may request: frames that are gone request none.
+const MAX_ALLOWED: usize = 1024;
 
-    /// Returns the hash of a URL, which nobody outside of this process can find another URL for.
-    fn hash(url: &str) -> u64 {
-        static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-        KEY.hash_one(url)
-    }
-
-    /// Returns true if it has this URL.
-    pub(super) fn is_at(&self, url: &str) -> bool {
-        self.url == Self::hash(url)
-    }
+/// Returns the hash of a URL, which nobody outside of this process can find another URL for.
+fn hash(url: &str) -> u64 {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    KEY.hash_one(url)
 }
 
 impl Tables {
     /// Lets a frame of a tab request a document.
     pub(super) fn allow(&mut self, target: &TargetId, frame: &FrameId, url: &str) {
-        if self.allowed.len() >= AllowedDocument::MAX {
-            self.allowed.retain(|_, document| document.target != *target);
+        let documents = self.allowed.entry(target.clone()).or_default();
+        if documents.len() >= MAX_ALLOWED {
+            documents.clear();
         }
-        let document = AllowedDocument { target: target.clone(), url: AllowedDocument::hash(url) };
-        self.allowed.insert(frame.clone(), document);
+        documents.insert(frame.clone(), hash(url));
+    }
+
+    /// Returns true if a frame may request this document. It may no longer request any.
+    pub(super) fn take_allowed(&mut self, frame: &FrameId, url: &str) -> bool {
+        self.allowed.values_mut().find_map(|documents| documents.remove(frame)) == Some(hash(url))
+    }
+
+    /// Forgets what a frame of a tab may request.
+    pub(super) fn forget_allowed(&mut self, target: &TargetId, frame: &FrameId) {
+        if let Some(documents) = self.allowed.get_mut(target) {
+            documents.remove(frame);
+        }
     }
 
     /// Forgets a context that Chromium has ended, with the last of its tabs: without an owner, they belong to nobody.
@@ -248,7 +248,7 @@ impl Browser {
             tables.sessions.remove(&session);
             self.connection.remove_session(&session);
         }
-        tables.allowed.retain(|_, document| document.target != page.target);
+        tables.allowed.remove(target);
         tables.forget_context(&page.context);
         Some(page)
     }
@@ -397,5 +397,40 @@ impl From<GateError> for Decision {
             _ => "the control gate could not prepare the session's part of the browser",
         };
         Self::new(Code::GateUnavailable, reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_of_one_tab_displace_none_of_another() {
+        let mut tables = Tables::default();
+        let [many, few]: [TargetId; 2] = ["many", "few"].map(Into::into);
+        let frame = |number: usize| FrameId::from(format!("frame{number}").as_str());
+        tables.allow(&few, &"first".into(), "http://first/");
+        for number in 0..=MAX_ALLOWED {
+            tables.allow(&many, &frame(number), "http://many/");
+        }
+        assert!(!tables.take_allowed(&frame(0), "http://many/"), "control: the tab has lost its own");
+        assert!(tables.take_allowed(&frame(MAX_ALLOWED), "http://many/"), "control: the last one");
+        for number in 0..MAX_ALLOWED {
+            tables.allow(&many, &frame(number), "http://many/");
+        }
+        tables.allow(&few, &"second".into(), "http://second/");
+        assert!(tables.take_allowed(&"first".into(), "http://first/"));
+        assert!(!tables.take_allowed(&"first".into(), "http://first/"), "once");
+        assert!(!tables.take_allowed(&"second".into(), "http://other/"), "another URL");
+    }
+
+    #[test]
+    fn document_of_a_frame_that_is_gone_is_not_allowed() {
+        let mut tables = Tables::default();
+        let (tab, frame) = (TargetId::from("tab"), FrameId::from("frame"));
+        tables.allow(&tab, &frame, "http://page/");
+        tables.forget_allowed(&TargetId::from("other"), &frame);
+        tables.forget_allowed(&tab, &frame);
+        assert!(!tables.take_allowed(&frame, "http://page/"));
     }
 }

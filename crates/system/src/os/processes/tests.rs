@@ -137,3 +137,22 @@ async fn process_that_ignores_the_request_to_end_is_killed() {
     assert!(end_marked(dir.path()).await);
     assert_eq!(child.wait().unwrap().code(), None, "a signal ended it");
 }
+
+#[test]
+fn member_of_a_group_has_its_parent_and_threads() {
+    let mut command = Command::new("sleep");
+    let mut child = command.arg("600").process_group(0).spawn().unwrap();
+    let group = Pid::from_child(&child);
+    let member = members_of(group).next().unwrap();
+    assert_eq!((member.id, member.parent, member.threads), (group, Some(rustix::process::getpid()), 1));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let own_group = rustix::process::getpgrp();
+    let threads = || GroupMember::read(rustix::process::getpid(), own_group).unwrap().threads;
+    let (send, receive) = std::sync::mpsc::channel::<()>();
+    let waiting = std::thread::spawn(move || receive.recv());
+    // The test itself has another thread than the first.
+    assert!(threads() >= 3, "{}", threads());
+    drop(send);
+    assert!(waiting.join().unwrap().is_err());
+}
