@@ -80,57 +80,60 @@ mod tests {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::{Child, Command, Stdio};
 
-    /// Starts a shell that leads a group.
-    fn leader(script: &str) -> Child {
+    /// Starts a process in a group: a new one without it. It ends with its standard input, or when its script does.
+    fn start(script: &str, argument: &str, group: Option<Pid>) -> Child {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", script, "--type=browser"]).stdin(Stdio::piped()).process_group(0).spawn().expect("a shell")
+        command.args(["-c", script, argument]).stdin(Stdio::piped());
+        // In the environment, so that no process but those that the script starts has the argument.
+        command.env("ZYGOTE", ZYGOTE).process_group(group.map_or(0, |group| group.as_raw_nonzero().get()));
+        command.spawn().expect("a shell")
     }
 
-    /// Ends a group.
-    fn end(mut leader: Child, group: Pid) {
-        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).expect("it ends");
-        leader.wait().expect("its end");
+    /// Ends a process.
+    fn end(mut child: Child) {
+        child.kill().expect("it ends");
+        child.wait().expect("its end");
     }
 
     /// Waits until a group has this number of processes with an argument, and returns them.
     fn wait_for(group: Pid, argument: &str, count: usize) -> Vec<GroupMember> {
+        let begun = Instant::now();
         loop {
             let members: Vec<_> = members_of(group).filter(|member| member.has_argument(argument)).collect();
             if members.len() == count {
                 return members;
             }
+            assert!(begun.elapsed() < Duration::from_secs(20), "{members:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
     #[test]
-    fn lost_zygote_is_seen_and_an_end_of_its_child_is_not() {
-        let zygote = "exec 3<&0; /bin/sh -c 'read -r line <&3; :' --type=zygote &";
-        let forks = "/bin/sh -c '/bin/sh -c \"read -r line <&3; :\" --type=zygote & wait; read -r line <&3' --type=zygote &";
-        let leader = leader(&format!("{zygote} {forks} wait; wait; read -r line"));
+    fn lost_zygote_is_seen_but_not_the_end_of_its_copy() {
+        let zygote = "exec 3<&0; /bin/sh -c 'read -r line <&3; :' $ZYGOTE &";
+        let with_copy = "/bin/sh -c '/bin/sh -c \"read -r line <&3; :\" $ZYGOTE & read -r line <&3; :' $ZYGOTE &";
+        let leader = start(&format!("{zygote} {with_copy} read -r line; :"), "--type=browser", None);
         let group = Pid::from_child(&leader);
-        let mut processes = Processes::of(group);
-        assert_eq!(processes.inspect(), Inspection::default(), "control: none has begun for certain");
         let all = wait_for(group, ZYGOTE, 3);
-        let (zygotes, forked): (Vec<_>, Vec<_>) = all.iter().partition(|member| member.parent == Some(group));
-        assert_eq!((zygotes.len(), forked.len()), (2, 1));
-        assert_eq!(processes.inspect(), Inspection::default());
-        assert!(end_member(group, forked[0]));
+        let (zygotes, copies): (Vec<_>, Vec<_>) = all.iter().partition(|member| member.parent == Some(group));
+        assert_eq!((zygotes.len(), copies.len()), (2, 1));
+        let mut processes = Processes::of(group);
+        assert_eq!(processes.inspect(), Inspection::default(), "control");
+        assert!(end_member(group, copies[0]));
         wait_for(group, ZYGOTE, 2);
         assert_eq!(processes.inspect(), Inspection::default(), "a renderer that ended as it began");
         assert!(end_member(group, zygotes[0]));
         wait_for(group, ZYGOTE, 1);
         assert_eq!(processes.inspect(), Inspection { ended: Vec::new(), has_lost_zygote: true });
-        end(leader, group);
+        assert_eq!(processes.inspect_if_due(), Inspection::default(), "control: it is not due");
+        end(leader);
     }
 
     #[test]
     fn only_renderers_with_too_many_threads_are_ended() {
-        let mut leader = leader("while :; do read -r line; done");
+        let mut leader = start("read -r line; :", "--type=browser", None);
         let group = Pid::from_child(&leader);
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", "while :; do sleep 600; done", RENDERER]).process_group(group.as_raw_nonzero().get());
-        let mut renderer = command.spawn().expect("a shell");
+        let mut renderer = start("read -r line; :", RENDERER, Some(group));
         wait_for(group, RENDERER, 1);
         let mut processes = Processes::of(group);
         assert_eq!(processes.inspect(), Inspection::default(), "control: it has one thread");
@@ -138,6 +141,6 @@ mod tests {
         assert_eq!(processes.inspect(), Inspection { ended: vec![1], has_lost_zygote: false });
         assert_eq!(renderer.wait().expect("its end").signal(), Some(9));
         assert!(leader.try_wait().expect("its state").is_none(), "control: no renderer, and it runs");
-        end(leader, group);
+        end(leader);
     }
 }
