@@ -1,5 +1,7 @@
 //! `browser-shell mcp --browser`: a server over stdio that starts a Chromium of its own.
 
+use std::process::{Child, Command, Stdio};
+
 use serde_json::json;
 
 use super::{
@@ -140,6 +142,63 @@ fn request_that_asks_for_a_login_takes_no_input() {
     assert_eq!(call(&["open", &format!("http://{SHOP}/login-wall")]).ok().data()["status"], 401);
     open(&server, "after");
     shows(&server, "after");
+}
+
+/// Server of pages over TLS, with a certificate of its own.
+struct Untrusted(Child);
+
+impl Untrusted {
+    /// Starts it at port 443 of every address of the test network.
+    fn start(folder: &str) -> Self {
+        let [key, certificate] = ["tls.key", "tls.pem"].map(|name| format!("{folder}/{name}"));
+        let mut openssl = Command::new("openssl");
+        openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
+        openssl.args(["-subj", "/CN=another.example", "-keyout", &key, "-out", &certificate]);
+        let made = openssl.output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let mut server = Command::new("openssl");
+        server.args(["s_server", "-accept", "443", "-key", &key, "-cert", &certificate, "-www", "-quiet"]);
+        let server = Self(server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        wait_for("the server", || {
+            let mut curl = Command::new("curl");
+            let page = curl.args(["--silent", "--insecure", &format!("https://{SHOP}/")]).output().unwrap();
+            // Control: the page is there for those who do not check the certificate.
+            String::from_utf8_lossy(&page.stdout).contains("Ciphers").then_some(())
+        });
+        server
+    }
+}
+
+impl Drop for Untrusted {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs the test network: run ./dev test"]
+fn page_of_an_invalid_certificate_stays_closed() {
+    let env = env();
+    let _untrusted = Untrusted::start(env.folder());
+    let server = env.serve();
+    let call = |argv: &[&str]| server.call_within(30, "s", argv);
+    let opened = call(&["open", &format!("https://{SHOP}/")]).fails_with(1);
+    assert!(opened.stderr.contains("ERR_CERT_AUTHORITY_INVALID"), "{opened:?}");
+    call(&["click", "text=Advanced"]).ok();
+    // Control: it shows its details.
+    call(&["click", "text=Hide advanced"]).ok();
+    call(&["click", "text=Advanced"]).ok();
+    let proceeded = call(&["click", "text=Proceed"]);
+    assert!(proceeded.stderr.starts_with("element-not-found: "), "{proceeded:?}");
+    // The keys by which people go on to such a site.
+    for key in "thisisunsafe".chars() {
+        call(&["press", &key.to_string()]).ok();
+    }
+    let shown = call(&["snapshot"]).ok().stdout;
+    assert!(shown.contains("Your connection is not private"), "{shown}");
+    let again = call(&["open", &format!("https://{SHOP}/again")]).fails_with(1);
+    assert!(again.stderr.contains("ERR_CERT_AUTHORITY_INVALID"), "{again:?}");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn settings() -> [(&'static str, Vec<(&'static str, Value)>); 2] {
         ("printing.enabled", json!(false)),
         // A page whose certificate is not valid stays closed: agents would go on to it as people do.
         ("ssl.error_override_allowed", json!(false)),
-        // Without it, Chromium asks for the accounts of the profile.
+        // No person at the screen gives the browser itself an account.
         ("signin.allowed_on_next_startup", json!(false)),
     ];
     let all = vec![
