@@ -143,6 +143,8 @@ const FLAGS: &[&str] = &[
     "--no-first-run",
     "--no-default-browser-check",
     "--no-pings",
+    // Its own requests for the accounts of the profile, which no policy or setting ends, go to a name that nobody has (RFC 6761).
+    "--gaia-url=https://accounts.invalid",
     "--noerrdialogs",
     "--disable-prompt-on-repost",
     // A page from this cache does not load, so waiting for it after going back would time out.
