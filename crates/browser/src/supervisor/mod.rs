@@ -321,7 +321,9 @@ impl ChromiumSupervisor {
                 chromium.connection.note_flood();
             }
             if inspection.has_lost_zygote {
-                tracing::error!("Chromium can start no renderer any more, since its zygote has ended, and is restarted");
+                tracing::error!(
+                    "Chromium can start no renderer any more, since its zygote has ended, and is restarted"
+                );
                 set(&self.health, BrowserHealth::Starting);
                 break RunEnd::Failed;
             }
