@@ -11,6 +11,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::protocol::DebugSessionId;
+use crate::protocol::page::PICTURE;
 use crate::protocol::runtime::LOGGED;
 
 /// Maximum length of a message of Chromium that is read, in bytes.
@@ -29,9 +30,6 @@ pub(super) const MAX_LONG_EVENTS: usize = 128 * 1024 * 1024;
 
 /// Time in which the long events of a session are counted together.
 const LONG_EVENT_TIME: Duration = Duration::from_secs(10);
-
-/// Begin of the event with a picture for viewers. It is the gate itself that asks for them.
-const PICTURE_START: &str = r#"{"method":"Page.screencastFrame""#;
 
 /// Number of bytes that are kept of each end of a message that is not read.
 const END: usize = 64;
@@ -121,18 +119,21 @@ impl Received {
 
 /// Returns the session of a message by which a page logs too much at once.
 pub(super) fn flooding_session(message: &str) -> Option<DebugSessionId> {
-    let method = message.strip_prefix(EVENT_START).filter(|_| message.len() > MAX_LOGGED);
-    let is_logged = |method: &str| {
-        LOGGED.iter().any(|logged| method.strip_prefix(logged).is_some_and(|rest| rest.starts_with('"')))
-    };
-    let is_flood = method.is_some_and(is_logged);
+    let is_flood = message.len() > MAX_LOGGED && is_event(message, &LOGGED);
     trailing_session(message.as_bytes()).filter(|_| is_flood)
 }
 
-/// Returns the session of a long event. Pictures for viewers are none.
+/// Returns true if a message is an event with one of these names.
+fn is_event(message: &str, names: &[&str]) -> bool {
+    let is =
+        |method: &str| names.iter().any(|name| method.strip_prefix(name).is_some_and(|rest| rest.starts_with('"')));
+    message.strip_prefix(EVENT_START).is_some_and(is)
+}
+
+/// Returns the session of a long event. Pictures for viewers are none: it is the gate itself that asks for them.
 pub(super) fn session_of_long_event(message: &str) -> Option<DebugSessionId> {
     let is_long = message.len() >= LONG_EVENT && message.starts_with(EVENT_START);
-    trailing_session(message.as_bytes()).filter(|_| is_long && !message.starts_with(PICTURE_START))
+    trailing_session(message.as_bytes()).filter(|_| is_long && !is_event(message, &[PICTURE]))
 }
 
 /// Bytes of the long events that sessions sent lately. Addresses come whole in events, and a page that sends many long ones keeps all others

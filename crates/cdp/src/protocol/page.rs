@@ -370,6 +370,9 @@ pub struct DownloadWillBegin {
     pub suggested_filename: String,
 }
 
+/// Event with a picture for viewers.
+pub(crate) const PICTURE: &str = "Page.screencastFrame";
+
 /// `Page.screencastFrame`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ScreencastFrame {
