@@ -253,11 +253,18 @@ impl Connection {
     /// Hands one message of Chromium to whom it concerns.
     fn take(&self, message: &Received) {
         let (id, flooding) = match message {
-            Received::Text(text) => match flooding_session(text).or_else(|| self.many_long_events(text)) {
-                None if self.is_for_nobody(text) || self.dispatch(text) => return,
-                None => (leading_id(text.as_bytes()), None),
-                session => (None, session),
-            },
+            Received::Text(text) => {
+                let long = session_of_long_event(text);
+                // What is long and for a session that has ended need not be read.
+                let is_for_nobody = long.as_ref().is_some_and(|session| self.receiver(Some(session)).is_none());
+                let has_many =
+                    |session: &DebugSessionId| lock(&self.long_events).add(session, text.len(), Instant::now());
+                match flooding_session(text).or_else(|| long.filter(has_many)) {
+                    None if is_for_nobody || self.dispatch(text) => return,
+                    None => (leading_id(text.as_bytes()), None),
+                    session => (None, session),
+                }
+            }
             Received::Unreadable(ends) => (leading_id(&ends.head), trailing_session(&ends.tail)),
         };
         tracing::warn!(id, "a message of Chromium is too large or cannot be read, and was skipped");
@@ -268,16 +275,6 @@ impl Connection {
         {
             receiver.flooded(&session);
         }
-    }
-
-    /// Returns the session of a long event, if it has sent too many of them lately.
-    fn many_long_events(&self, text: &str) -> Option<DebugSessionId> {
-        session_of_long_event(text).filter(|session| lock(&self.long_events).add(session, text.len(), Instant::now()))
-    }
-
-    /// Returns true for a long event of a session that has ended, which need not be read.
-    fn is_for_nobody(&self, text: &str) -> bool {
-        session_of_long_event(text).is_some_and(|session| self.receiver(Some(&session)).is_none())
     }
 
     /// Returns the receiver of the events of a session, or of the browser's own.

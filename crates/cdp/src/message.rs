@@ -120,7 +120,7 @@ impl Received {
 /// Returns the session of a message by which a page logs too much at once.
 pub(super) fn flooding_session(message: &str) -> Option<DebugSessionId> {
     let is_flood = message.len() > MAX_LOGGED && is_event(message, &LOGGED);
-    trailing_session(message.as_bytes()).filter(|_| is_flood)
+    is_flood.then(|| trailing_session(message.as_bytes())).flatten()
 }
 
 /// Returns true if a message is an event with one of these names.
@@ -133,7 +133,7 @@ fn is_event(message: &str, names: &[&str]) -> bool {
 /// Returns the session of a long event. Pictures for viewers are none: it is the gate itself that asks for them.
 pub(super) fn session_of_long_event(message: &str) -> Option<DebugSessionId> {
     let is_long = message.len() >= LONG_EVENT && message.starts_with(EVENT_START);
-    trailing_session(message.as_bytes()).filter(|_| is_long && !is_event(message, &[PICTURE]))
+    (is_long && !is_event(message, &[PICTURE])).then(|| trailing_session(message.as_bytes())).flatten()
 }
 
 /// Bytes of the long events that sessions sent lately. Addresses come whole in events, and a page that sends many long ones keeps all others
@@ -280,11 +280,13 @@ mod tests {
         assert_eq!(add("0A", half + 1, late), (true, 0), "fast");
     }
 
+    /// Returns an event of a session with a text of this length.
+    fn event(method: &str, length: usize) -> String {
+        format!(r#"{{"method":"{method}","params":{{"a":"{}"}},"sessionId":"0A1B"}}"#, "x".repeat(length))
+    }
+
     #[test]
     fn long_events_are_those_of_pages() {
-        let event = |method: &str, length: usize| {
-            format!(r#"{{"method":"{method}","params":{{"a":"{}"}},"sessionId":"0A1B"}}"#, "x".repeat(length))
-        };
         let session = |message: &str| session_of_long_event(message).map(|id| id.as_str().to_owned());
         for method in ["Network.requestWillBeSent", "Network.responseReceived", "Page.frameNavigated"] {
             assert_eq!(session(&event(method, LONG_EVENT)).as_deref(), Some("0A1B"), "{method}");
@@ -297,9 +299,6 @@ mod tests {
 
     #[test]
     fn only_long_events_of_logs_are_floods() {
-        let event = |method: &str, length: usize| {
-            format!(r#"{{"method":"{method}","params":{{"a":"{}"}},"sessionId":"0A1B"}}"#, "x".repeat(length))
-        };
         for method in ["Runtime.consoleAPICalled", "Runtime.exceptionThrown"] {
             assert!(flooding_session(&event(method, MAX_LOGGED)).is_some(), "{method}");
             assert!(flooding_session(&event(method, MAX_LOGGED / 2)).is_none(), "control: {method}");

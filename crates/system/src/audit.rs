@@ -241,14 +241,7 @@ impl AuditLog {
 
     /// Writes the line of a request whose credentials were checked, in one piece. The line of a call says the same for a call.
     pub fn write_access(&self, time: DateTime<Utc>, right: Right, subject: Option<&Subject>, code: Code) {
-        let line = json!({
-            "time": time.to_rfc3339_opts(SecondsFormat::Millis, true),
-            "event": "access",
-            "right": right.as_str(),
-            "subject": subject.map(Subject::as_str),
-            "code": code.as_str(),
-        });
-        self.write_line(&line);
+        self.write_line(&access_line(time, right, subject, code));
     }
 
     /// Writes the line of a refused request of an unknown client, or counts it if there are too many.
@@ -278,14 +271,10 @@ impl AuditLog {
 
     fn write_counts(&self, time: DateTime<Utc>, omitted: &[(RefusalKind, u64)]) {
         for ((right, code), count) in omitted {
-            let line = json!({
-                "time": time.to_rfc3339_opts(SecondsFormat::Millis, true),
-                "event": "access",
-                "right": right.as_str(),
-                "subject": null,
-                "code": code.as_str(),
-                "omitted": count,
-            });
+            let mut line = access_line(time, *right, None, *code);
+            if let Some(members) = line.as_object_mut() {
+                members.insert("omitted".to_owned(), (*count).into());
+            }
             self.write_line(&line);
         }
     }
@@ -360,6 +349,17 @@ struct AuditFile {
 
 /// Device and inode.
 type Identity = (u64, u64);
+
+/// Returns the line of a refused request.
+fn access_line(time: DateTime<Utc>, right: Right, subject: Option<&Subject>, code: Code) -> Value {
+    json!({
+        "time": time.to_rfc3339_opts(SecondsFormat::Millis, true),
+        "event": "access",
+        "right": right.as_str(),
+        "subject": subject.map(Subject::as_str),
+        "code": code.as_str(),
+    })
+}
 
 fn identity(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino())

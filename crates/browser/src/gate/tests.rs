@@ -198,6 +198,17 @@ impl Fake {
         results.insert("Page.createIsolatedWorld", json!({ "executionContextId": world }));
     }
 
+    /// Shows a document with this capture in the tab, without an event. Each of its elements is the same object.
+    fn show_document(&self, document: &Value, strings: &Value) {
+        self.show("A", 7);
+        self.results.lock().unwrap().extend([
+            ("Runtime.evaluate", json!({ "result": { "objectId": "1" } })),
+            ("DOMSnapshot.captureSnapshot", json!({ "documents": [document], "strings": strings })),
+            ("Accessibility.getFullAXTree", json!({ "nodes": [] })),
+            ("DOM.resolveNode", json!({ "object": { "objectId": "2" } })),
+        ]);
+    }
+
     fn refuse(&self, method: &'static str, session: &'static str) {
         self.refused.lock().unwrap().push((method, session));
     }
@@ -739,12 +750,7 @@ async fn page_is_captured_before_its_secrets_are_read() {
     let nodes = json!({ "parentIndex": [-1], "nodeType": [9], "nodeName": [2], "backendNodeId": [1] });
     let document = json!({ "documentURL": 0, "frameId": 1, "nodes": nodes });
     let strings = json!(["http://public.test/", "TAB", "#document"]);
-    fake.show("A", 7);
-    fake.results.lock().unwrap().extend([
-        ("Runtime.evaluate", json!({ "result": { "objectId": "1" } })),
-        ("DOMSnapshot.captureSnapshot", json!({ "documents": [document], "strings": strings })),
-        ("Accessibility.getFullAXTree", json!({ "nodes": [] })),
-    ]);
+    fake.show_document(&document, &strings);
     let captured = [
         "Page.getFrameTree",
         "Runtime.evaluate",
@@ -787,14 +793,9 @@ async fn new_field_that_shows_dots_is_read_before_its_page() {
     let nodes = json!({ "parentIndex": [-1, 0], "nodeType": [9, 1], "nodeName": [2, 3], "backendNodeId": [1, 2] });
     let layout = json!({ "nodeIndex": [1], "bounds": [[0, 0, 90, 20]], "styles": [styles] });
     let document = json!({ "documentURL": 0, "frameId": 1, "nodes": nodes, "layout": layout });
-    fake.show("A", 7);
-    fake.results.lock().unwrap().extend([
-        ("Runtime.evaluate", json!({ "result": { "objectId": "1" } })),
-        ("DOMSnapshot.captureSnapshot", json!({ "documents": [document], "strings": strings })),
-        ("Accessibility.getFullAXTree", json!({ "nodes": [] })),
-        ("DOM.resolveNode", json!({ "object": { "objectId": "2" } })),
-        ("Runtime.callFunctionOn", json!({ "result": { "value": ["", 0, false, "", [], false] } })),
-    ]);
+    fake.show_document(&document, &strings);
+    let secret = json!({ "result": { "value": ["", 0, false, "", [], false] } });
+    fake.results.lock().unwrap().insert("Runtime.callFunctionOn", secret);
     fake.navigate("PAGE", &frame("TAB", "A", "http://public.test/"));
     let page = fake.browser.pages()[0].clone();
     fake.until(|| !page.documents().is_empty()).await;
@@ -822,13 +823,7 @@ async fn transparent_text_is_read_if_an_animation_shows_it() {
     let bounds = json!([[0, 0, 90, 20], [0, 0, 90, 20]]);
     let layout = json!({ "nodeIndex": [1, 2], "bounds": bounds, "styles": [styles, []], "text": [-1, 5] });
     let document = json!({ "documentURL": 0, "frameId": 1, "nodes": nodes, "layout": layout });
-    fake.show("A", 7);
-    fake.results.lock().unwrap().extend([
-        ("Runtime.evaluate", json!({ "result": { "objectId": "1" } })),
-        ("DOMSnapshot.captureSnapshot", json!({ "documents": [document], "strings": strings })),
-        ("Accessibility.getFullAXTree", json!({ "nodes": [] })),
-        ("DOM.resolveNode", json!({ "object": { "objectId": "2" } })),
-    ]);
+    fake.show_document(&document, &strings);
     fake.navigate("PAGE", &frame("TAB", "A", "http://public.test/"));
     fake.until(|| !fake.browser.pages()[0].documents().is_empty()).await;
     for (count, (shown, is_read)) in

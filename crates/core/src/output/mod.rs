@@ -13,11 +13,11 @@ pub mod truncate;
 
 use crate::decision::{Code, Decision};
 
-pub(crate) use page_text::begin_in_words;
 pub use page_text::{
     address, collapse_blanks, escape_for_log, escape_for_terminal, escape_invisible, escape_json, indented, quoted,
     word,
 };
+pub(crate) use page_text::{begin_in_words, is_invisible};
 pub use plain_reply::{DOUBT, is_content, render_plain};
 pub use result::{Body, CapturedStream, CommandResult, LAST_TAB_STAYS, RawOutput, missing_tab};
 pub use text_reply::{render_envelope, render_text};

@@ -123,7 +123,7 @@ const fn is_control(character: char) -> bool {
 
 /// Returns true for a character that nobody sees, and that a model reads: tags, variation selectors of ideographs, marks of places without
 /// width. Those that join letters or emoji are none, because other languages and pictures need them.
-pub(super) const fn is_invisible(character: char) -> bool {
+pub(crate) const fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{feff}'

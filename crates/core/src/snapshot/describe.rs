@@ -202,12 +202,12 @@ impl Nodes<'_> {
         let accessible = self.accessible(node);
         let is_authored = || attribute("aria-label").is_some() || attribute("aria-labelledby").is_some();
         // The content of a cell is shown as what it is, and a row is not named by its cells.
-        let is_container = |role: &str| role == "row" || CELLS.contains(&role);
+        let role = self.role(node);
+        let is_container = role == "row" || CELLS.contains(&role);
         // A tooltip is no name of what has a text.
-        let is_tooltip =
-            !is_authored() && self.role(node) == "listitem" && !self.text_below(position, None, true).is_empty();
-        let has_own = |_: &&Accessible| !(is_container(self.role(node)) || is_tooltip) || is_authored();
-        let name = accessible.filter(has_own).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
+        let is_tooltip = !is_authored() && role == "listitem" && !self.text_below(position, None, true).is_empty();
+        let has_own = !(is_container || is_tooltip) || is_authored();
+        let name = accessible.filter(|_| has_own).map(|accessible| collapse(&accessible.name)).unwrap_or_default();
         let label = || Some(self.label_text(position)).filter(|label| !label.is_empty());
         let content = || {
             let role = self.authored_role(node).unwrap_or(self.role_of_tag(node));

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::capture::CapturedNode;
 use super::covers::is_over;
-use super::item::{collapse, cut, cut_words, is_unseen};
+use super::item::{collapse, cut, cut_words};
 use super::nodes::{Nodes, OptionLabels};
 use crate::element::asks_for_secret;
-use crate::output::mask;
+use crate::output::{is_invisible, mask};
 
 /// Roles whose text is what they hold, not their name.
 pub(super) const FIELDS: &[&str] = &["combobox", "iframe", "searchbox", "slider", "spinbutton", "textbox"];
@@ -95,7 +95,7 @@ impl Lines {
                 self.add_break();
             }
             if !part.is_empty() {
-                let seen = part.chars().filter(|c| !is_unseen(*c) && !matches!(c, '\u{200b}' | '\u{feff}' | '\r'));
+                let seen = part.chars().filter(|c| !is_invisible(*c) && *c != '\r');
                 let seen = seen.map(|c| if c == '\u{a0}' { ' ' } else { c });
                 self.last.get_or_insert_default().extend(seen);
             }

@@ -119,24 +119,13 @@ fn joined(terms: &[Term]) -> Term {
     let mut before: Option<&Term> = None;
     for term in terms {
         // A number or a name of several letters begins where another one ends.
-        let is_name = |[one, other]: [Option<char>; 2]| {
-            one.zip(other).is_some_and(|(a, b)| a.is_alphanumeric() && b.is_alphanumeric())
-        };
-        let begin = |text: &str| {
-            let mut signs = text.chars();
-            [signs.next(), signs.next()]
-        };
-        let end = |text: &str| {
-            let mut signs = text.chars();
-            [signs.next_back(), signs.next_back()]
-        };
         let is_run = |before: &Term| {
             let ends = before.text.chars().next_back().zip(term.text.chars().next());
             ends.is_some_and(|(last, next)| match (last.is_numeric(), next.is_numeric()) {
                 (true, true) => true,
                 (true, false) => false,
                 _ if !last.is_alphanumeric() || !next.is_alphanumeric() => false,
-                _ => is_name(end(&before.text)) || is_name(begin(&term.text)) || !before.is_single,
+                _ => is_long(before.text.chars().rev()) || is_long(term.text.chars()) || !before.is_single,
             })
         };
         if before.is_some_and(is_run) {
@@ -147,6 +136,11 @@ fn joined(terms: &[Term]) -> Term {
     }
     let has_brackets = text.starts_with('(') && text.ends_with(')') && is_closed_at_end(&text);
     Term { text, is_single: has_brackets }
+}
+
+/// Returns true for characters that begin with two of a number or a name.
+fn is_long(characters: impl Iterator<Item = char>) -> bool {
+    characters.take(2).filter(|character| character.is_alphanumeric()).count() == 2
 }
 
 /// Returns true if the bracket that a text begins with is closed by that at its end.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::actionable::Reason;
 use super::capture::{KeptSpace, Layout};
 use super::gaps::TextPlace;
-use crate::output::{begin_in_words, escape_json, quoted};
+use crate::output::{begin_in_words, escape_json, is_invisible, quoted};
 
 /// Maximum number of levels. What is deeper is shown at the deepest one.
 const MAX_HEIGHT: usize = 48;
@@ -417,13 +417,10 @@ fn kept_lines(text: &str, space: KeptSpace) -> String {
     lines.join("\n").trim_end().trim_start_matches('\n').to_owned()
 }
 
-/// Returns true for a character that nobody sees, and that changes nothing of what is seen around it.
+/// Returns true for a character that nobody sees, and that changes nothing of what is seen around it. The others that nobody sees are
+/// blanks.
 pub(super) const fn is_unseen(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}' | '\u{180e}' | '\u{2060}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
+    is_invisible(character) && !matches!(character, '\u{200b}' | '\u{feff}')
 }
 
 /// Returns true for a character that is none of a text: a blank, or a picture.

@@ -590,17 +590,16 @@ impl Nodes<'_> {
         if !is_field || has(node) {
             return is_told || is_field;
         }
+        if self.accessible(node).is_some() && !is_told {
+            return false;
+        }
         // A fieldset disables the fields of its own tree; Chromium tells it of those in the components in it, too.
         let around = || self.around(node).filter_map(|around| self.node(around));
-        let fieldsets = || around().filter(|around| around.tag == "fieldset" && has(around));
-        let is_in_disabled = fieldsets().any(|fieldset| fieldset.host == node.host);
-        let is_in_aria_disabled =
-            || around().chain([node]).any(|node| self.document.attribute(node, "aria-disabled") == Some("true"));
-        match self.accessible(node) {
-            None => is_in_disabled,
-            Some(_) if fieldsets().next().is_some() => is_told && (is_in_disabled || is_in_aria_disabled()),
-            Some(_) => is_told,
-        }
+        let mut fieldsets = around().filter(|around| around.tag == "fieldset" && has(around)).peekable();
+        let has_none = fieldsets.peek().is_none();
+        let is_by_aria = |node: &CapturedNode| self.document.attribute(node, "aria-disabled") == Some("true");
+        fieldsets.any(|fieldset| fieldset.host == node.host)
+            || self.accessible(node).is_some() && (has_none || around().chain([node]).any(is_by_aria))
     }
 
     /// Returns true if an element has a state, as a snapshot tells it.
